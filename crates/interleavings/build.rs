@@ -121,8 +121,8 @@ const CPUS: [(&str, Mutant); 12] = [
         Mutant {
             name: "sleeps_without_a_look",
             replaced: &[(
-                "if at.vcpu.attention.wait() && self",
-                "if at.vcpu.attention.wait() && false && self",
+                "if at.vcpu.attention.wait() {",
+                "if at.vcpu.attention.wait() && false {",
             )],
         },
     ),

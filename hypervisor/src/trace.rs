@@ -125,6 +125,7 @@ pub fn name(kind: Option<Kind>) -> &'static str {
         Some(Kind::VmStop) => "vm stop",
         Some(Kind::VmStart) => "vm start",
         Some(Kind::Wake | Kind::Enter) => "wake",
+        Some(Kind::Kick) => "kick",
         Some(Kind::Block) => "block",
         Some(Kind::Tick) => "tick",
         Some(Kind::Idle) => "idle",

@@ -45,7 +45,7 @@ pub mod names {
     pub const BOARD: &str = "board";
     pub const GIC_VERSION: &str = "gic-version";
     pub const SWITCH_NS: &str = "switch-ns";
-    pub const WAIT_NS: &str = "wait-ns";
+    pub const KICK_NS: &str = "kick-ns";
     pub const DEVICE_TYPE: &str = "device_type";
     pub const ENABLE_METHOD: &str = "enable-method";
     pub const CPU_RELEASE_ADDR: &str = "cpu-release-addr";

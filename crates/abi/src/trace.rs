@@ -95,6 +95,9 @@ pub enum Kind {
     TooOften = 24,
     /// The VCPU, which gets the PCPU of one that blocked, executes from now on: an input of the scheduler; no argument.
     Enter = 25,
+    /// The CPU was interrupted for the VCPU, which waits and goes on waiting: an input of the
+    /// scheduler; no argument.
+    Kick = 26,
 }
 
 /// Returns the argument of [`Kind::Lock`], [`Kind::LockWait`] and [`Kind::Unlock`]: number of the
@@ -137,6 +140,7 @@ impl Kind {
             23 => Self::EndGcs,
             24 => Self::TooOften,
             25 => Self::Enter,
+            26 => Self::Kick,
             _ => return None,
         })
     }
@@ -190,7 +194,7 @@ mod tests {
         let kinds = (0..=u8::MAX).filter_map(|number| Some((number, Kind::from_number(number)?)));
         let kinds: Vec<_> = kinds.collect();
         assert!(kinds.iter().all(|&(number, kind)| kind as u8 == number));
-        assert_eq!(kinds.len(), Kind::Enter as usize);
+        assert_eq!(kinds.len(), Kind::Kick as usize);
     }
 
     #[test]

@@ -16,7 +16,7 @@
 //!
 //! - *Release*: an interrupt `I` for each job that any task of the VCPU releases, whatever its
 //!   priority.
-//! - *Switch*: `S + n_K K` once, because the VCPU wakes and pays for kicks while it waited, and
+//! - *Switch*: `S + n_K K` once, because the VCPU wakes and has paid for kicks while it waited, and
 //!   `n S` in each period, when it continues with new budget: `1 + floor((w + B) / T)` times,
 //!   because periods begin at multiples of `T` and are noticed up to `B` later.
 //! - *Preemption*: a VCPU above leaves the PCPU at the end of its budget, at most `n` times in each
@@ -26,11 +26,10 @@
 //! - *Kick*: another VCPU is interrupted, but has to wait: `K`. This happens at most `n_K` times
 //!   between two of its executions ([`policy::pace`]). A VCPU below executes only while this VCPU
 //!   waits for work, or for budget; of the background also while a periodic server above idles. A
-//!   VCPU above with budget pays from its budget when it wakes ([`policy::cpu::Cpu::with_wait`]),
-//!   which counts here as if it had executed; after the end of its budget it does not pay. The
-//!   budget of an idle periodic server decreases without effect on others than the background.
-//!   Kicks for a VCPU above that has budget also use the budget of the VCPU that they interrupt,
-//!   which [`Overheads::with_lost_budget`] counts.
+//!   VCPU above that waits and has budget pays for a kick from it ([`policy::cpu::Cpu::with_kick`])
+//!   in place of the VCPU that is interrupted, which counts here as if the VCPU above had executed;
+//!   after the end of its budget it does not pay. The budget of an idle periodic server decreases
+//!   without effect on others than the background.
 //! - *Request*: another VCPU requests a resource that a VCPU of the PCPU may hold: `K`, and
 //!   `S + n_K K` if that raises a VCPU of the same PCPU, which leaves the PCPU to this one again.
 //!   The hypervisor limits the number of requests.
@@ -206,25 +205,6 @@ impl Overheads {
                     self.add(Source::Kick, times(kicks, turns(&own)), own.period(), 1 + late.0);
                 }
             }
-        }
-        self
-    }
-
-    /// Adds the budget that the VCPU loses to kicks for a VCPU above with budget. That VCPU pays for
-    /// them when it wakes, so that the time is part of its interference; but they also use the
-    /// budget of the VCPU that they interrupt. In each turn the VCPU above pays at least `S` for
-    /// leaving beside `n_K K`.
-    #[must_use]
-    pub fn with_lost_budget(mut self, above: Server) -> Self {
-        let Costs { switch, late, .. } = self.costs;
-        let kicks = u128::from(self.costs.kicks().0);
-        if kicks > 0 {
-            let budget = u128::from(above.budget().0.saturating_add(late.0));
-            let lost = (budget * kicks).div_ceil(kicks + u128::from(switch.0));
-            let lost = u64::try_from(lost).unwrap_or(TOO_LONG);
-            let period = above.period();
-            let jitter = period.0.saturating_add(late.0);
-            self.add(Source::Kick, Duration(lost), period, jitter);
         }
         self
     }

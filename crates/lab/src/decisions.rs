@@ -119,8 +119,8 @@ pub fn why(stopped: &Stopped, header: &Header) -> String {
 pub(crate) fn rules(plan: &Plan, frequency_hz: u64) -> Rules {
     let price =
         |price: Option<units::Duration>| price.map_or(0, |price| ticks(price, frequency_hz) + 1);
-    let [switch, wait] = [plan.platform.switch, plan.platform.wait].map(price);
-    Rules { ceilings: plan.locks == Locks::Vmpcp, switch, wait }
+    let [switch, kick] = [plan.platform.switch, plan.platform.kick].map(price);
+    Rules { ceilings: plan.locks == Locks::Vmpcp, switch, kick }
 }
 
 /// Returns the PCPUs of a plan on which somebody decides: their VCPUs, the one with the highest

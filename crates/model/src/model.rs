@@ -91,7 +91,7 @@ impl Model {
         let mut pcpus: Vec<Vec<_>> = Vec::new();
         pcpus.resize_with(plan.platform.cpus.len(), Vec::new);
         let accesses = Accesses::new(plan, described, assumptions);
-        let overheads = overheads(plan, described, assumptions);
+        let overheads = overheads(described, assumptions);
         for (vm_index, vm) in plan.vms.iter().enumerate() {
             let described = described.and_then(|system| system.vms.get(vm_index));
             let colors = vm.colors().map(|colors| u64::from(colors.len()));
@@ -197,17 +197,11 @@ impl Task {
 
 /// Returns the overheads of the hypervisor if the platform has them. Execution times of a trace
 /// contain the overheads.
-fn overheads(
-    plan: &Plan,
-    described: Option<&description::System>,
-    assumptions: &Assumptions,
-) -> sim::Overheads {
+fn overheads(described: Option<&description::System>, assumptions: &Assumptions) -> sim::Overheads {
     let platform = described.map(|system| &system.platform.value);
     let known = platform.and_then(|platform| platform.overheads);
     let known = known.filter(|_| assumptions.execution != Execution::Traced);
     known.map_or_else(sim::Overheads::default, |it| sim::Overheads {
-        // A tick more, as the hypervisor rounds.
-        wait: plan.platform.wait.map_or(0, |wait| wait.0 + 1),
         kicks: 0, // what other PCPUs ask for is not simulated
         switch: it.switch.0,
         tick: it.tick.0,

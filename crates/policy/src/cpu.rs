@@ -27,7 +27,7 @@
 //! [`Slot::with_hold`] a VCPU that executes in sections for too long, or blocks in one, counts as
 //! outside from then on, which [`News::EndedGcs`] reports once.
 //!
-//! # Costs of switches and waits
+//! # Costs of switches and kicks
 //!
 //! [`Cpu::with_switch`]: the hypervisor needs time to stop one VCPU and to continue the next. A
 //! VCPU that blocks is charged for this time, and the next VCPU is charged only after it, or from
@@ -35,10 +35,12 @@
 //! more than its own budget from others. A VCPU that wakes and preempts another one is charged from
 //! the event on, whose time must be that of the interrupt; no time is charged twice.
 //!
-//! [`Cpu::with_wait`]: interrupts for a VCPU that waits take time from other VCPUs, a limited
-//! number of times ([`crate::pace`]). When the VCPU wakes, this time is taken from its budget, but
-//! no more than the time that the VCPU waited, so that no budget decreases faster than time passes.
-//! The budget of a periodic server decreased during the wait already.
+//! [`Cpu::with_kick`]: an interrupt for a VCPU that waits, and waits on afterwards ([`Event::Kick`]),
+//! takes time from the VCPU that executes, a limited number of times ([`crate::pace`]). If the VCPU
+//! that waits comes before the other one and has budget, the time is charged to it, as if it had
+//! executed for so long, and not to the other one. So what a VCPU takes from those below, by
+//! execution and by kicks, is no more than its budget. The budget of an idle periodic server
+//! decreases anyway.
 //!
 //! # Memory budgets
 //!
@@ -80,6 +82,8 @@ pub enum Event {
     EnterGcs(usize),
     /// The last task of the VCPU leaves its global critical section. Without budget the VCPU stops.
     LeaveGcs(usize),
+    /// The PCPU was interrupted for the VCPU, which waits and goes on waiting.
+    Kick(usize),
     /// Time has passed.
     Tick,
     /// The VCPU has used up its memory accesses.
@@ -126,7 +130,7 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
             slot: None,
             since: Instant(0),
             switch: Duration::ZERO,
-            wait: Duration::ZERO,
+            kick: Duration::ZERO,
             budget: Duration::ZERO,
             run: None,
             ceilings: false,
@@ -154,19 +158,22 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Cpu<S> {
         self
     }
 
-    /// Charges a VCPU that wakes for up to `wait`: the time of interrupts for it while it waited.
+    /// Charges `kick` for each [`Event::Kick`]: the time from the interrupt until the VCPU that
+    /// executed before continues.
     #[must_use]
-    pub fn with_wait(mut self, wait: Duration) -> Self {
-        self.charge.wait = wait;
+    pub fn with_kick(mut self, kick: Duration) -> Self {
+        self.charge.kick = kick;
         self
     }
 
-    /// Charges the VCPU that is to run from `now` on, because it executes earlier than
-    /// [`Cpu::with_switch`] assumes. The timer stays as it is, so that the budget may end earlier
-    /// than the timer by that difference.
+    /// Charges the VCPU that is to run from its first instruction on, because it executes earlier
+    /// than [`Cpu::with_switch`] assumes: an eighth of a switch after `now`, which is longer than the
+    /// hypervisor needs from there. The timer stays as it is, so that the budget may end earlier than
+    /// the timer by the difference.
     #[inline(always)]
     pub fn enter(&mut self, now: Instant) {
-        self.charge.since = self.charge.since.min(now);
+        let first = now + Duration(self.charge.switch.0 / 8);
+        self.charge.since = self.charge.since.min(first);
     }
 
     /// Returns the VCPUs.

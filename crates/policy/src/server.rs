@@ -144,18 +144,15 @@ impl Server {
     }
 
     /// The budget was used from `since`, to which the server was advanced by [`Server::supply`],
-    /// until `now`; `besides` is charged in addition. Constant time.
+    /// until `now`. Constant time.
     // In place wherever a CPU decides: it runs whenever VCPUs take turns.
     #[inline(always)]
-    pub fn charge(&mut self, now: Instant, since: Instant, besides: Duration) {
+    pub fn charge(&mut self, now: Instant, since: Instant) {
         match &mut self.0 {
-            Kind::Replenished(server) => {
-                server.advance(now, Some(since));
-                server.charge(besides);
-            }
+            Kind::Replenished(server) => server.advance(now, Some(since)),
             Kind::Sporadic(server) => {
                 server.begin(since);
-                server.charge(now - since + besides);
+                server.charge(now - since);
             }
             Kind::Background => {}
         }

@@ -51,6 +51,8 @@ enum Change {
     Ready,
     /// Whether a task of it is in a global critical section.
     Gcs,
+    /// Nothing, but an interrupt for it takes a tick if it waits.
+    Kick,
     /// Nothing, but the CPU is told again.
     Same,
 }
@@ -60,6 +62,7 @@ fn changes() -> impl Strategy<Value = Vec<(u64, usize, Change)>> {
     let change = prop_oneof![
         6 => Just(Change::Ready),
         4 => Just(Change::Gcs),
+        3 => Just(Change::Kick),
         1 => Just(Change::Same),
     ];
     prop::collection::vec((1u64..12, 0usize..7, change), 0..80).prop_map(|changes| {
@@ -122,7 +125,7 @@ fn compare(
             naive.limit(vcpu, limit);
         }
     }
-    let mut cpu = Cpu::new(slots);
+    let mut cpu = Cpu::new(slots).with_kick(Duration(1));
     if ceilings {
         cpu = cpu.with_ceilings();
         naive.ceilings = true;
@@ -130,12 +133,12 @@ fn compare(
     let mut changes = changes.into_iter().peekable();
     let mut decision = cpu.tick(Instant(0));
     let mut made = 0;
-    for now in 0..END {
+    'ticks: for now in 0..END {
         let at = Instant(now);
         let is_due = decision.timer.is_some_and(|timer| timer.0 <= now);
         let overflow = cpu.accesses().is_some_and(|most| made >= most);
         let ran = decision.run.unwrap_or(usize::MAX);
-        if is_due || overflow || changes.peek().is_some_and(|&(at, ..)| at == now) {
+        if is_due || overflow || changes.peek().is_some_and(|&(at, ..)| at <= now) {
             cpu.account(ran, made);
             made = 0;
         }
@@ -143,12 +146,27 @@ fn compare(
             decision = cpu.tell(Event::Overflow(ran), at);
             prop_assert_eq!(cpu.stopped_in_gcs(), naive.stopped_in_gcs(now), "at {}", now);
         }
-        while let Some((_, vcpu, change)) = changes.next_if(|&(at, ..)| at == now) {
+        while let Some((_, vcpu, change)) = changes.next_if(|&(at, ..)| at <= now) {
             let vcpu = vcpu % policies.len();
             match change {
                 Change::Ready => naive.change_ready(vcpu, now),
                 Change::Gcs => naive.change_gcs(vcpu, now),
                 Change::Same => {}
+                Change::Kick => {
+                    if decision.timer.is_some_and(|timer| timer.0 <= now) {
+                        cpu.tick(at);
+                        prop_assert_eq!(cpu.stopped_in_gcs(), naive.stopped_in_gcs(now));
+                    }
+                    // Nobody else executes in the tick for which the VCPU pays.
+                    let pays = naive.pays_kick(vcpu, now);
+                    decision = cpu.kick(vcpu, at);
+                    let later = now + u64::from(pays);
+                    prop_assert_eq!(cpu.stopped_in_gcs(), naive.stopped_in_gcs(later));
+                    if pays {
+                        continue 'ticks;
+                    }
+                    continue;
+                }
             }
             let slot = &cpu.slots()[vcpu];
             let inside = slot.is_in_gcs();
@@ -166,6 +184,7 @@ fn compare(
                 (Change::Ready, true, _) | (Change::Same, false, false) => cpu.block(vcpu, at),
                 (Change::Gcs, _, false) | (Change::Same, _, true) => cpu.enter_gcs(vcpu, at),
                 (Change::Gcs, _, true) => cpu.leave_gcs(vcpu, at),
+                (Change::Kick, ..) => unreachable!("handled above"),
             };
             prop_assert_eq!(cpu.stopped_in_gcs(), naive.stopped_in_gcs(now), "at {}", now);
         }

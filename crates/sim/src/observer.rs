@@ -30,6 +30,11 @@ pub enum Event {
         /// VCPU, by its index on the PCPU.
         vcpu: usize,
     },
+    /// Input of the scheduler: an interrupt came for a VCPU that waits, and goes on waiting.
+    Kick {
+        /// VCPU, by its index on the PCPU.
+        vcpu: usize,
+    },
     /// Input of the scheduler: time has passed. The first such input, at 0 before all other events,
     /// is not shown.
     Tick,

@@ -37,8 +37,10 @@ pub struct PcpuState {
     now: u64,
     /// End of the switch from a VCPU that blocked: no other VCPU executes before.
     busy_until: u64,
-    /// Time that interrupts for a waiting VCPU still take, until it wakes.
+    /// Time that the interrupt for a waiting VCPU still takes.
     kicked: u64,
+    /// Number of interrupts that are still to come for VCPUs that wait.
+    kicks: u64,
     overheads: Overheads,
     pub memory: PcpuMemory,
 }
@@ -79,16 +81,16 @@ impl PcpuState {
         let overheads = match &*pcpu.vcpus {
             // Nobody takes turns: it does not leave its PCPU.
             [only] if only.server == cpu::WHOLE_CPU => {
-                Overheads { wait: 0, switch: 0, tick: 0, kick: 0, ..overheads }
+                Overheads { switch: 0, tick: 0, kick: 0, ..overheads }
             }
             _ => overheads,
         };
         let mut cpu = Cpu::new(slots)
             .with_switch(Duration(overheads.switch))
-            .with_wait(Duration(overheads.wait));
+            .with_kick(Duration(overheads.kick));
         let decision = cpu.step(cpu::Event::Tick, Instant(0), &mut NoGrants);
         let (now, busy_until) = (0, 0);
-        let kicked = 0;
+        let (kicked, kicks) = (0, 0);
         Ok(Self {
             index,
             cpu,
@@ -98,6 +100,7 @@ impl PcpuState {
             now,
             busy_until,
             kicked,
+            kicks,
             overheads,
             memory,
         })

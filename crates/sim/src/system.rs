@@ -122,17 +122,16 @@ pub struct Pcpu {
 /// work pays: its tasks wait, and its budget decreases.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Overheads {
-    /// The most that a VCPU pays of its budget when it wakes, for interrupts while it waited
-    /// ([`policy::cpu::Cpu::with_wait`]).
-    pub wait: u64,
-    /// Number of interrupts for a VCPU that has stopped; the VCPU that runs next waits for them.
+    /// Number of interrupts for a VCPU that waits, one after the other, as soon as another VCPU
+    /// executes.
     pub kicks: u64,
     /// A VCPU begins to run, because it wakes or gets budget, or those above leave the PCPU. One that blocks pays as much for
     /// leaving ([`policy::cpu::Cpu::with_switch`]).
     pub switch: u64,
     /// Time has passed, and the same VCPU continues.
     pub tick: u64,
-    /// Another VCPU wakes, and has to wait.
+    /// Another VCPU wakes, and has to wait; or is interrupted, and waits on
+    /// ([`policy::cpu::Cpu::with_kick`]).
     pub kick: u64,
     /// A job is released, or gets a resource.
     pub interrupt: u64,

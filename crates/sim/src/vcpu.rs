@@ -16,6 +16,8 @@ pub struct VcpuState {
     /// The memory budget that it shares.
     pub pool: Option<usize>,
     pub critical: bool,
+    /// Number of interrupts that are still to come while it waits.
+    pub kicks: u64,
     /// Time that the hypervisor takes before tasks of the VCPU continue.
     pub owed: u64,
     /// The tasks that have critical sections; their places are their numbers in locks.
@@ -49,6 +51,7 @@ impl VcpuState {
             statistics,
             pool,
             critical: vcpu.critical,
+            kicks: 0,
             owed: 0,
             users: Vec::new(),
             raised: TaskSet::default(),

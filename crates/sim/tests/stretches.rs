@@ -86,9 +86,8 @@ fn vcpu(unit: u64) -> impl Strategy<Value = Vcpu> {
 
 fn overheads(unit: u64) -> impl Strategy<Value = Overheads> {
     let few = || 0..2 * unit;
-    let some = (few(), 0u64..3, few(), few(), few(), few(), few()).prop_map(
-        |(wait, kicks, switch, tick, kick, interrupt, exit)| Overheads {
-            wait,
+    let some = (0u64..3, few(), few(), few(), few(), few()).prop_map(
+        |(kicks, switch, tick, kick, interrupt, exit)| Overheads {
             kicks,
             switch,
             tick,

@@ -372,13 +372,6 @@ impl System {
         Some((overheads.kick_with(waits), interrupts))
     }
 
-    /// Returns the time that a VCPU pays for these interrupts when it wakes, if the platform has
-    /// it.
-    pub fn wait(&self) -> Option<Duration> {
-        let (kick, most) = self.kicks()?;
-        Some(Duration(kick.0.saturating_mul(most.into())))
-    }
-
     /// Returns true if memory accesses have to be counted: some VM or VCPU has a budget of them, or
     /// is critical.
     pub fn counts_accesses(&self) -> bool {

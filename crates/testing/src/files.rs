@@ -81,7 +81,7 @@ pub fn plan() -> Plan {
             hypervisor: Region::new(0x4000_0000, 0x0600_0000),
             hypervisor_area: None,
             switch: None,
-            wait: None,
+            kick: None,
             cpus: (0..4).map(Mpidr).collect(),
             gic: Gic::V3 {
                 gicd: Region::new(0x0800_0000, 0x1_0000),

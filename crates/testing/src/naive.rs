@@ -255,6 +255,22 @@ impl NaiveCpu {
         Some(stopped)
     }
 
+    /// The VCPU, for which an interrupt takes the tick that begins at `now`, pays for that, and no other one: it waits, has
+    /// budget, and comes before the one that would be charged.
+    pub fn pays_kick(&mut self, vcpu: usize, now: u64) -> bool {
+        let Some(charged) = self.charged(now) else { return false };
+        if self.ready[vcpu] || charged <= vcpu {
+            return false;
+        }
+        let server = &mut self.servers[vcpu];
+        server.wake(now);
+        let pays = server.has_budget(now);
+        if pays {
+            server.consume(now);
+        }
+        pays
+    }
+
     /// The VCPU that runs in the tick that begins at `now`.
     pub fn run(&mut self, now: u64) -> Option<usize> {
         let charged = self.charged(now)?;

@@ -77,6 +77,8 @@ pub enum Event {
     },
     /// Input of the scheduler: the VCPU, which gets the PCPU of one that blocked, executes from now on.
     Enter(VcpuId),
+    /// The PCPU was interrupted for the VCPU, which waits and goes on waiting: an input of the scheduler.
+    Kick(VcpuId),
     /// Input of the scheduler: tasks of the VCPU are in global critical sections.
     StartGcs(VcpuId),
     /// Input of the scheduler: no task of the VCPU is in one any more.
@@ -242,6 +244,7 @@ impl Entry {
             Kind::EndGcs => Event::EndGcs(vcpu),
             Kind::TooOften => Event::TooOften { vcpu, ticks: argument },
             Kind::Enter => Event::Enter(vcpu),
+            Kind::Kick => Event::Kick(vcpu),
             Kind::Lock => lock(vcpu, LockStep::Lock, argument),
             Kind::LockWait => lock(vcpu, LockStep::Wait, argument),
             Kind::Unlock => lock(vcpu, LockStep::Unlock, argument),
@@ -278,6 +281,7 @@ impl Entry {
             Event::EndGcs(vcpu) => (Kind::EndGcs, vcpu, 0),
             Event::TooOften { vcpu, ticks } => (Kind::TooOften, vcpu, ticks),
             Event::Enter(vcpu) => (Kind::Enter, vcpu, 0),
+            Event::Kick(vcpu) => (Kind::Kick, vcpu, 0),
             Event::Lock { vcpu, step, task, resource, global } => {
                 let kind = match step {
                     LockStep::Lock => Kind::Lock,
@@ -323,6 +327,7 @@ impl Event {
             | Self::EndGcs(vcpu)
             | Self::TooOften { vcpu, .. }
             | Self::Enter(vcpu)
+            | Self::Kick(vcpu)
             | Self::Lock { vcpu, .. } => Some(vcpu),
             _ => None,
         }
@@ -362,6 +367,7 @@ impl Event {
             Self::EndGcs(_) => "end-gcs",
             Self::TooOften { .. } => "too-often",
             Self::Enter(_) => "enter",
+            Self::Kick(_) => "kick",
             Self::Lock { step: LockStep::Lock, .. } => "lock",
             Self::Lock { step: LockStep::Wait, .. } => "lock-wait",
             Self::Lock { step: LockStep::Unlock, .. } => "unlock",
@@ -412,6 +418,7 @@ mod tests {
             Event::EndGcs(vcpu),
             Event::TooOften { vcpu, ticks: 77 },
             Event::Enter(vcpu),
+            Event::Kick(vcpu),
             Event::Lock { vcpu, step: LockStep::Lock, task: 63, resource: 15, global: true },
             Event::Lock { vcpu, step: LockStep::Wait, task: 0, resource: 3, global: false },
             Event::Lock { vcpu, step: LockStep::Unlock, task: 9, resource: 0, global: true },

@@ -129,6 +129,7 @@ impl<S: Source, W: Write> Exporter<'_, S, W> {
                 Event::StartGcs(vcpu) => (tracks::vcpu(vcpu), "in a critical section".into()),
                 Event::FinishGcs(vcpu) => (tracks::vcpu(vcpu), "left the critical section".into()),
                 Event::Enter(vcpu) => (tracks::vcpu(vcpu), "enters".into()),
+                Event::Kick(vcpu) => (tracks::vcpu(vcpu), "interrupt, waits on".into()),
                 Event::StopInGcs(vcpu) => (tracks::vcpu(vcpu), "its overrun is used up".into()),
                 Event::EndGcs(vcpu) => (tracks::vcpu(vcpu), "critical section too long".into()),
                 Event::TooOften { vcpu, ticks } => {

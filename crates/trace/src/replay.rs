@@ -220,8 +220,8 @@ pub struct Rules {
     pub ceilings: bool,
     /// Ticks of its budget that a VCPU pays when it blocks.
     pub switch: u64,
-    /// Ticks of its budget that a VCPU pays at most when it wakes.
-    pub wait: u64,
+    /// Ticks of its budget that a VCPU pays for each interrupt while it waits.
+    pub kick: u64,
 }
 
 /// Returns the scheduler of a PCPU with these VCPUs, the one with the highest priority first; the first period of their
@@ -236,7 +236,7 @@ pub fn scheduler(
     start: u64,
 ) -> Result<Cpu<Vec<Slot>>, Impossible> {
     let slots = vcpus.iter().map(|vcpu| vcpu.slot(start)).collect::<Result<_, _>>()?;
-    let cpu = Cpu::new(slots).with_switch(Duration(rules.switch)).with_wait(Duration(rules.wait));
+    let cpu = Cpu::new(slots).with_switch(Duration(rules.switch)).with_kick(Duration(rules.kick));
     Ok(if rules.ceilings { cpu.with_ceilings() } else { cpu })
 }
 
@@ -299,6 +299,7 @@ impl Follower<'_> {
         let event = match entry.event {
             Event::Wake(vcpu) => cpu::Event::Wake(self.index(vcpu)?),
             Event::Block(vcpu) => cpu::Event::Block(self.index(vcpu)?),
+            Event::Kick(vcpu) => cpu::Event::Kick(self.index(vcpu)?),
             Event::Tick => self.noted.unwrap_or(cpu::Event::Tick),
             Event::Overflow { vcpu, accesses } => {
                 let index = self.index(vcpu)?;

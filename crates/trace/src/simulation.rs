@@ -155,6 +155,7 @@ impl Pcpu {
             sim::Event::Complete { vcpu, task, .. } => return self.job(vcpu, task, Step::Finish),
             sim::Event::Wake { vcpu } => Event::Wake(id(vcpu)),
             sim::Event::Block { vcpu } => Event::Block(id(vcpu)),
+            sim::Event::Kick { vcpu } => Event::Kick(id(vcpu)),
             sim::Event::Tick => Event::Tick,
             sim::Event::Overflow { vcpu } => Event::Overflow { vcpu: id(vcpu), accesses: 0 },
             sim::Event::Account { vcpu, accesses } => return self.account(id(vcpu), accesses),
@@ -185,6 +186,7 @@ impl Pcpu {
             Event::Idle => self.running = None,
             Event::Wake(_)
             | Event::Block(_)
+            | Event::Kick(_)
             | Event::Tick
             | Event::StartGcs(_)
             | Event::FinishGcs(_)

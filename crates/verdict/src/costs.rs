@@ -36,13 +36,14 @@ pub fn costs(system: &System, waits: u64) -> Option<Costs> {
     // At the end of a budget another VCPU may continue, or the same one.
     let switch = charged(given.switch.max(given.tick));
     let (kick, kicks) = system.kicks()?;
+    let all_kicks = charged(Duration(kick.0.saturating_mul(kicks.into())));
     let kick = charged(kick);
     let waits = given.lock_waits(waits).0;
     let waiting = |time: Duration| ticks(Duration(time.0.saturating_add(waits)));
     let [interrupt, exit] = [given.interrupt, given.exit].map(waiting);
     let console = ticks(given.console);
     // The time that a VCPU pays from its block to its next first instruction.
-    let pays = Duration(switch.0.saturating_add(charged(system.wait()?).0));
+    let pays = Duration(switch.0.saturating_add(all_kicks.0));
     let all = [ticks(given.chunk), pays, interrupt, exit, console];
     let late = all.into_iter().fold(kick, Duration::max);
     Some(Costs { switch, kick, kicks: kicks.into(), interrupt, exit, console, late })

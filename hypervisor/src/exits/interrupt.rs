@@ -160,6 +160,7 @@ fn device(intid: u32, pcpu: &'static Pcpu, now: u64) -> bool {
     if !pcpu.is_next(at) {
         at.vm.gic.mask(&GicEnv::any(at.vm), intid);
         pcpu.count_for(at, now);
+        pcpu.waits_on(at, now);
     }
     true
 }

@@ -46,14 +46,26 @@ impl Pcpu {
                     self.look_at(at, news.raised, now) || at.vm.is_stopping()
                 }
             };
+            let kicked = at.vcpu.attention.take_kick();
             if wake {
                 self.count_for(at, now);
                 self.wake(at, now);
             } else if !at.vcpu.is_ready() {
                 locks::end_of_waiting(at, self);
+                if kicked {
+                    self.waits_on(at, now);
+                }
             }
         }
         self.limit_gcs();
+    }
+
+    /// The CPU was interrupted at `now` for a VCPU. If the VCPU goes on waiting, it pays for that.
+    #[inline(never)]
+    pub fn waits_on(&'static self, at: &Assignment, now: u64) {
+        if self.is_shared() && !at.vcpu.is_ready() {
+            self.decide_rarely(Event::Kick(at.slot), Some(at), now);
+        }
     }
 
     /// [`Attention::look`](crate::vdev::gic::Attention::look), for a kick that came at `now`.
@@ -116,8 +128,13 @@ impl Pcpu {
             if end != NEVER {
                 self.set_alarm(at, end);
             }
-            if at.vcpu.attention.wait() && self.look_at(at, false, cpu::now()) {
-                self.wake(at, cpu::now());
+            if at.vcpu.attention.wait() {
+                if self.look_at(at, false, cpu::now()) {
+                    self.wake(at, cpu::now());
+                } else {
+                    // This took time after the switch began, as a kick takes it.
+                    self.waits_on(at, cpu::now());
+                }
             }
             self.go_on(at);
         }
@@ -144,17 +161,21 @@ impl Pcpu {
 
     /// The time has come when a virtual timer fires whose VCPU is not loaded.
     pub fn alarm(&'static self, now: u64) {
-        let mut next = NEVER;
         for at in self.assignments() {
-            let alarm = at.vcpu.alarm.load(Relaxed);
-            if alarm <= now {
+            if at.vcpu.alarm.load(Relaxed) <= now {
+                at.vcpu.alarm.store(NEVER, Relaxed);
                 self.count_for(at, now);
                 self.wake(at, now);
-            } else {
-                next = next.min(alarm);
             }
         }
-        self.set_deadline(Purpose::Alarm, next);
+        self.set_first_alarm();
+    }
+
+    /// The alarm of a VCPU was withdrawn: the timer shall not interrupt others for it.
+    #[inline(never)]
+    fn set_first_alarm(&'static self) {
+        let alarms = self.assignments().iter().map(|at| at.vcpu.alarm.load(Relaxed));
+        self.set_deadline(Purpose::Alarm, alarms.min().unwrap_or(NEVER));
     }
 
     /// A VCPU has something to do. `now`: the time of what told so. From then on time is its own if it is the
@@ -163,7 +184,10 @@ impl Pcpu {
         if !at.vcpu.is_ready() {
             at.vcpu.set_ready(true);
             at.vcpu.attention.leave();
-            at.vcpu.alarm.store(NEVER, Relaxed);
+            if at.vcpu.alarm.load(Relaxed) != NEVER {
+                at.vcpu.alarm.store(NEVER, Relaxed);
+                self.set_first_alarm();
+            }
             at.vcpu.stolen.begin(now);
             if self.has_loaded(at) {
                 // It goes on itself.
@@ -204,6 +228,13 @@ impl Pcpu {
         }
     }
 
+    /// [`Pcpu::decide`] for events that are rare, and sets the timer.
+    #[inline(never)]
+    fn decide_rarely(&'static self, event: Event, at: Option<&Assignment>, now: u64) {
+        self.decide(event, at, now);
+        self.program_timer(self.first_deadline());
+    }
+
     /// VCPUs have to wait in global critical sections, or were in some for too long.
     #[cold]
     #[inline(never)]
@@ -240,16 +271,14 @@ impl Pcpu {
         }
         self.record_at(now, Some(at), gcs_kind(inside), 0);
         let event = if inside { Event::EnterGcs(at.slot) } else { Event::LeaveGcs(at.slot) };
-        self.decide(event, None, now);
-        self.program_timer(self.first_deadline());
+        self.decide_rarely(event, None, now);
     }
 
     /// A VCPU of another PCPU waits for what one of this PCPU has: from now on it matters for how long.
     #[inline(never)]
     fn limit_gcs(&'static self) {
         if self.is_shared() && self.assignments().iter().any(|at| at.vcpu.sections.is_inside()) {
-            self.decide(Event::Tick, None, cpu::now());
-            self.program_timer(self.first_deadline());
+            self.decide_rarely(Event::Tick, None, cpu::now());
         }
     }
 

@@ -133,7 +133,7 @@ pub fn read<'a>(node: Node<'a>, clock: Clock) -> Result<Platform<'a>, Refusal<'a
             names::BOARD,
             names::GIC_VERSION,
             names::SWITCH_NS,
-            names::WAIT_NS,
+            names::KICK_NS,
             names::ADDRESS_CELLS,
             names::SIZE_CELLS,
         ],
@@ -184,7 +184,7 @@ pub fn read<'a>(node: Node<'a>, clock: Clock) -> Result<Platform<'a>, Refusal<'a
         llc,
         counter,
         own,
-        prices: [price(node, names::SWITCH_NS, clock)?, price(node, names::WAIT_NS, clock)?],
+        prices: [price(node, names::SWITCH_NS, clock)?, price(node, names::KICK_NS, clock)?],
         board: node.string(names::BOARD)?,
         memory,
         hypervisor: hypervisor.range(names::REG)?,
@@ -196,7 +196,7 @@ pub fn read<'a>(node: Node<'a>, clock: Clock) -> Result<Platform<'a>, Refusal<'a
     })
 }
 
-/// What a VCPU pays when it blocks, and when it wakes, in ticks, rounded up; 0 if the plan does not say.
+/// What a VCPU pays when it blocks, and for each kick while it waits, in ticks, rounded up; 0 if the plan does not say.
 fn price<'a>(node: Node<'a>, property: &'static str, clock: Clock) -> Result<u64, Refusal<'a>> {
     if node.value(property).is_none() {
         return Ok(0);

@@ -24,10 +24,8 @@ pub fn read(path: &Path, model: &mut Model) -> Result<Duration, Failure> {
 pub fn apply(trace: &Trace, name: &str, model: &mut Model) -> Result<Duration, Failure> {
     let clock = trace.clock();
     let jobs = timeline::jobs(trace);
-    // The times of the trace contain what the hypervisor took. They do not contain what it charged
-    // a VCPU that woke.
-    let sim::Overheads { wait, .. } = model.system.overheads;
-    model.system.overheads = sim::Overheads { wait, ..sim::Overheads::default() };
+    // The times of the trace contain what the hypervisor took.
+    model.system.overheads = sim::Overheads::default();
     for (pcpu, vcpus) in model.pcpus.iter_mut().enumerate() {
         let pieces = timeline::pieces(trace, pcpu);
         for (vcpu, simulated) in vcpus.iter_mut().zip(&mut model.system.pcpus[pcpu].vcpus) {

@@ -15,8 +15,8 @@ pub(super) struct Charge {
     pub(super) since: Instant,
     /// Additional charge of a VCPU that blocks.
     pub(super) switch: Duration,
-    /// Maximum charge of a VCPU that wakes.
-    pub(super) wait: Duration,
+    /// Charge of a kick.
+    pub(super) kick: Duration,
     /// The budget at `since` of the VCPU that was to run.
     pub(super) budget: Duration,
     /// The VCPU that is to run; only kept if a VCPU has a memory budget.
@@ -97,9 +97,6 @@ impl Charge {
                     && !slot.ready
                 {
                     slot.ready = true;
-                    if !slot.server.idles() {
-                        slot.owed = self.wait.min(now - slot.asleep);
-                    }
                     slot.server.wake(now);
                     if slot.in_gcs {
                         slot.enter_gcs(now);
@@ -109,7 +106,6 @@ impl Charge {
             Event::Block(vcpu) => {
                 if let Some(slot) = slots.get_mut(vcpu) {
                     slot.ready = false;
-                    slot.asleep = now;
                     if slot.in_gcs {
                         self.wait_in_gcs(vcpu, slot);
                     }
@@ -126,12 +122,32 @@ impl Charge {
                 let inside = matches!(event, Event::EnterGcs(_));
                 self.change_gcs(slots, vcpu, inside, now);
             }
+            Event::Kick(vcpu) => now = self.pay_kick(slots, vcpu, now),
             Event::Tick | Event::Overflow(_) => {}
         }
         match UNUSUAL {
             true => self.choose_raised(slots, now, grants),
             false => self.choose::<false>(slots, now, grants),
         }
+    }
+
+    /// Charges a VCPU that waits for an interrupt at `now`, until which all time has been charged, if
+    /// the VCPU has budget and another VCPU would be charged that comes after it. Returns the time
+    /// until which all time has been charged then.
+    #[cold]
+    #[inline(never)]
+    fn pay_kick(&mut self, slots: &mut [Slot], vcpu: usize, now: Instant) -> Instant {
+        if let Some(slot) = slots.get_mut(vcpu)
+            && !slot.ready
+            && self.slot.is_some_and(|charged| charged > vcpu)
+        {
+            slot.server.wake(now);
+            if slot.supply(now).is_ok() {
+                self.since = now + self.kick;
+                slot.charge(self.since, now);
+            }
+        }
+        self.since
     }
 
     /// Notes that the VCPU enters or leaves sections. All time until `now` has been charged.
@@ -190,13 +206,12 @@ impl Charge {
         }
     }
 
-    /// Charges the VCPU that ran for the time since the last event, and for what it owes.
+    /// Charges the VCPU that ran for the time since the last event.
     #[inline]
     fn settle<const UNUSUAL: bool>(&mut self, slots: &mut [Slot], now: Instant) {
         if let Some(slot) = self.slot.and_then(|slot| slots.get_mut(slot)) {
             if slot.ready && !UNUSUAL {
-                let owed = core::mem::take(&mut slot.owed);
-                slot.server.charge(now, self.since, owed);
+                slot.server.charge(now, self.since);
             } else if slot.executes() {
                 slot.charge(now, self.since);
             } else {

@@ -7,8 +7,7 @@
 //! - [`stop_alone`] and [`resume_alone`]: the same decision, and the same state from then on.
 //! - [`change_gcs`]: the running VCPU goes on, and everything else that [`Cpu::step`] would do
 //!   happens at the next event, at the latest when the timer fires. The decision and the state are
-//!   those of [`Cpu::step`] then. A VCPU that owes time for a wait ([`Cpu::with_wait`]) is charged
-//!   at that event too, as it would be without a section. [`super::News::EndedGcs`] does not come for a
+//!   those of [`Cpu::step`] then. [`super::News::EndedGcs`] does not come for a
 //!   VCPU that leaves its section after its limit and before an event.
 
 use super::{Charge, Cpu, Decision, Event, Slot};

@@ -12,10 +12,6 @@ pub struct Slot {
     pub(super) server: Server,
     pub(super) ready: bool,
     pub(super) in_gcs: bool,
-    /// Start of the current or last wait.
-    pub(super) asleep: Instant,
-    /// Time for the last wait that is still to be taken from the budget.
-    pub(super) owed: Duration,
     pub(super) account: Option<Account>,
     /// The VCPU is ready, but waits for accesses.
     pub(super) recharges: bool,
@@ -30,8 +26,6 @@ impl Slot {
             server,
             ready: false,
             in_gcs: false,
-            asleep: NEVER,
-            owed: Duration::ZERO,
             account: None,
             recharges: false,
             hold: Hold::UNLIMITED,
@@ -135,11 +129,10 @@ impl Slot {
         self.server.supply(now)
     }
 
-    /// [`Server::charge`], out of line, unlike on PCPUs without memory budgets.
+    /// [`Server::charge`], out of line where the code is not frequent.
     #[inline(never)]
     pub(super) fn charge(&mut self, now: Instant, since: Instant) {
-        let owed = core::mem::take(&mut self.owed);
-        self.server.charge(now, since, owed);
+        self.server.charge(now, since);
     }
 
     /// The VCPU is ready and in a section. This is rare, so that the code is out of line.

@@ -98,7 +98,7 @@ impl Replenished {
 
     /// The budget was used for this time.
     #[inline]
-    pub fn charge(&mut self, used: Duration) {
+    fn charge(&mut self, used: Duration) {
         self.level = self.level.saturating_sub(signed(used));
     }
 

@@ -13,7 +13,7 @@ pub struct Drawn {
     pub vcpus: usize,
     ceilings: bool,
     switch: u64,
-    wait: u64,
+    kick: u64,
 }
 
 fn parameters() -> impl Strategy<Value = Parameters> {
@@ -46,19 +46,19 @@ pub fn drawn() -> impl Strategy<Value = Drawn> {
     let some = |(servers, background): &(Vec<_>, Vec<_>)| servers.len() + background.len() > 0;
     let vcpus = (servers, background).prop_filter("no VCPU", some);
     (vcpus, any::<bool>(), 0u64..4, 0u64..4).prop_map(
-        |((mut vcpus, background), ceilings, switch, wait)| {
+        |((mut vcpus, background), ceilings, switch, kick)| {
             vcpus.extend(background);
             let slots = vcpus.into_iter();
             let slots = slots.map(|(server, hold)| Slot::new(server).unwrap().with_hold(hold));
             let slots: Vec<_> = slots.collect();
             let vcpus = slots.len();
-            Drawn { cpu: cpu(slots, ceilings, switch, wait), vcpus, ceilings, switch, wait }
+            Drawn { cpu: cpu(slots, ceilings, switch, kick), vcpus, ceilings, switch, kick }
         },
     )
 }
 
-fn cpu(slots: Vec<Slot>, ceilings: bool, switch: u64, wait: u64) -> Cpu<Vec<Slot>> {
-    let cpu = Cpu::new(slots).with_switch(Duration(switch)).with_wait(Duration(wait));
+fn cpu(slots: Vec<Slot>, ceilings: bool, switch: u64, kick: u64) -> Cpu<Vec<Slot>> {
+    let cpu = Cpu::new(slots).with_switch(Duration(switch)).with_kick(Duration(kick));
     if ceilings { cpu.with_ceilings() } else { cpu }
 }
 
@@ -67,7 +67,7 @@ impl Drawn {
     pub fn cpu_with(&self, last: Slot) -> Cpu<Vec<Slot>> {
         let mut slots = self.cpu.slots().to_vec();
         slots.push(last);
-        cpu(slots, self.ceilings, self.switch, self.wait)
+        cpu(slots, self.ceilings, self.switch, self.kick)
     }
 }
 
@@ -76,6 +76,7 @@ impl Drawn {
 pub enum Happens {
     Wakes(usize),
     Blocks(usize),
+    IsKicked(usize),
     Nothing,
     Enters(usize),
     Leaves(usize),
@@ -89,6 +90,7 @@ pub fn happenings() -> impl Strategy<Value = Vec<(u64, Happens)>> {
     let happens = prop_oneof![
         6 => vcpu().prop_map(Happens::Wakes),
         3 => vcpu().prop_map(Happens::Blocks),
+        2 => vcpu().prop_map(Happens::IsKicked),
         2 => Just(Happens::Nothing),
         4 => vcpu().prop_map(Happens::Enters),
         3 => vcpu().prop_map(Happens::Leaves),

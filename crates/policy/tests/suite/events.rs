@@ -19,6 +19,10 @@ pub trait Events {
         self.tell(Event::Block(vcpu), now)
     }
 
+    fn kick(&mut self, vcpu: usize, now: Instant) -> Decision {
+        self.tell(Event::Kick(vcpu), now)
+    }
+
     fn tick(&mut self, now: Instant) -> Decision {
         self.tell(Event::Tick, now)
     }

@@ -22,10 +22,8 @@ struct State {
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Costs {
     None,
-    /// Limits of sections, and costs of switches.
+    /// Limits of sections, and costs of switches and kicks.
     Some,
-    /// Those, and costs of waits.
-    Waits,
 }
 
 /// The decision and the news; the budget and the accesses of the VCPU to run; and of each VCPU whether it has something to
@@ -58,7 +56,8 @@ impl State {
     /// All that can happen but accesses.
     fn events(&self) -> Vec<Event> {
         let of = |vcpu| {
-            [Event::Wake, Event::Block, Event::EnterGcs, Event::LeaveGcs].map(|event| event(vcpu))
+            use Event::{Block, EnterGcs, Kick, LeaveGcs, Wake};
+            [Wake, Block, EnterGcs, LeaveGcs, Kick].map(|event| event(vcpu))
         };
         let mut events: Vec<_> = (0..self.cpu.slots().len()).flat_map(of).collect();
         events.push(Event::Tick);
@@ -83,8 +82,8 @@ impl State {
         let event = if inside { Event::EnterGcs(vcpu) } else { Event::LeaveGcs(vcpu) };
         let outcome = stepped.step(event, &mut NoGrants);
         let (decision, news, ..) = &outcome;
-        // What the short way leaves to the next event: what the VCPU owes for a wait may end its budget now, as may time
-        // that is charged since it executes, and it may have been in sections for too long.
+        // What the short way leaves to the next event: time that is charged since the VCPU executes may end its budget now,
+        // and it may have been in sections for too long.
         let goes_on = decision.run == self.decision.run && news.is_empty();
         let is_sure = costs == Costs::None;
         prop_assert!(goes_on || !is_sure, "{:?} leads to {:?}, {:?}", event, decision, news);
@@ -98,12 +97,8 @@ impl State {
             prop_assert_eq!(late, outcome, "{:?} told late", event);
             return Ok(Some(quick));
         }
-        // When the next event is later, a renewal may pay what the VCPU owes.
-        let (times, events) = match costs {
-            Costs::Waits => (1, vec![Event::Tick]),
-            _ => (4, self.events()),
-        };
-        for later in self.now..self.now + times {
+        let events = self.events();
+        for later in self.now..self.now + 4 {
             let (mut quick, mut stepped) = (quick.at(later), stepped.at(later));
             if later > self.now && !(quick.is_early() && stepped.is_early()) {
                 break;
@@ -173,11 +168,10 @@ fn small(servers: &[Policy]) -> Vec<(Cpu<Vec<Slot>>, Costs)> {
         let bit = |bit: u64| number >> bit & 1;
         let hold = if bit(0) > 0 { Hold::new(Duration(1)) } else { Hold::UNLIMITED };
         let slots = servers.iter().map(|&it| Slot::new(it).unwrap().with_hold(hold)).collect();
-        let cpu = Cpu::new(slots).with_switch(Duration(bit(1))).with_wait(Duration(bit(2)));
+        let cpu = Cpu::new(slots).with_switch(Duration(bit(1))).with_kick(Duration(bit(2)));
         let costs = match number & 0b111 {
             0 => Costs::None,
-            1..=3 => Costs::Some,
-            _ => Costs::Waits,
+            _ => Costs::Some,
         };
         cpus.push((if bit(3) > 0 { cpu.with_ceilings() } else { cpu }, costs));
     }
@@ -275,6 +269,7 @@ fn event(happens: Happens, vcpus: usize) -> Event {
     match happens {
         Happens::Wakes(vcpu) => Event::Wake(vcpu % vcpus),
         Happens::Blocks(vcpu) => Event::Block(vcpu % vcpus),
+        Happens::IsKicked(vcpu) => Event::Kick(vcpu % vcpus),
         Happens::Nothing | Happens::Executes => Event::Tick,
         Happens::Enters(vcpu) => Event::EnterGcs(vcpu % vcpus),
         Happens::Leaves(vcpu) => Event::LeaveGcs(vcpu % vcpus),
@@ -307,21 +302,15 @@ proptest! {
     #[test]
     fn sections_of_many_vcpus_end_the_same(
         drawn in drawn(),
-        waits in any::<bool>(),
         steps in happenings(),
     ) {
-        let mut drawn = drawn;
-        if !waits {
-            drawn.cpu = drawn.cpu.with_wait(Duration::ZERO);
-        }
-        let costs = if waits { Costs::Waits } else { Costs::Some };
         follow(&drawn, steps, |state, event| {
             let (vcpu, inside) = match event {
                 Event::EnterGcs(vcpu) => (vcpu, true),
                 Event::LeaveGcs(vcpu) => (vcpu, false),
                 _ => return Ok(()),
             };
-            if let Some(quick) = state.quick(vcpu, inside, costs)? {
+            if let Some(quick) = state.quick(vcpu, inside, Costs::Some)? {
                 *state = quick;
             }
             Ok(())

@@ -140,7 +140,7 @@ fn late_looks_charge_what_each_tick_would() {
                             if !looks {
                                 continue;
                             }
-                            server.charge(Instant(now), Instant(since), Duration::ZERO);
+                            server.charge(Instant(now), Instant(since));
                             since = now;
                             if in_gcs == Some(now) {
                                 server.enter_gcs();

@@ -29,7 +29,7 @@ impl PcpuState {
     pub(super) fn timer(&self) -> u64 {
         let timer = self.decision.timer.map_or(NEVER, |timer| timer.0);
         let release = self.releases.peek().map_or(NEVER, |Reverse((time, ..))| *time);
-        timer.min(release)
+        timer.min(release).min(self.next_kick())
     }
 
     /// The same where memory is accessed; `next`: the next event without what the job does.

@@ -1,7 +1,10 @@
 //! The time that the hypervisor takes from the VCPU that runs.
 
-use super::PcpuState;
-use crate::Overheads;
+use policy::cpu;
+
+use super::{NEVER, PcpuState};
+use crate::memory::Pools;
+use crate::{Event, Observer, Overheads};
 
 impl PcpuState {
     /// The hypervisor takes this much before the tasks of the VCPU that runs go on.
@@ -22,5 +25,39 @@ impl PcpuState {
             Some(_) => kick,
             None => tick,
         });
+    }
+
+    /// Returns the time of the next interrupt for a VCPU that waits: as soon as another VCPU executes
+    /// and the interrupt before is over.
+    #[inline]
+    pub(super) fn next_kick(&self) -> u64 {
+        match self.kicks > 0 && self.decision.run.is_some() {
+            true => self.now.max(self.busy_until).saturating_add(self.kicked),
+            false => NEVER,
+        }
+    }
+
+    /// The VCPU waits no more.
+    pub(super) fn end_kicks(&mut self, vcpu: usize) {
+        self.kicks -= std::mem::take(&mut self.vcpus[vcpu].kicks);
+    }
+
+    /// An interrupt comes for the first VCPU that waits for some.
+    pub(super) fn kick<O: Observer, const MEMORY: bool>(
+        &mut self,
+        now: u64,
+        pools: &mut Pools,
+        observer: &mut O,
+    ) {
+        let Some(vcpu) = self.vcpus.iter().position(|vcpu| vcpu.kicks > 0) else { return };
+        self.vcpus[vcpu].kicks -= 1;
+        self.kicks -= 1;
+        self.kicked = self.overheads.kick;
+        let before = self.decision.run;
+        observer.event(now, self.index, Event::Kick { vcpu });
+        self.decide::<O, MEMORY>(cpu::Event::Kick(vcpu), now, pools, observer);
+        if self.decision.run != before {
+            self.charge_decision(before, None);
+        }
     }
 }

@@ -116,6 +116,7 @@ impl PcpuState {
         }
         if was_idle {
             observer.event(now, self.index, Event::Wake { vcpu });
+            self.end_kicks(vcpu);
             self.decide::<O, MEMORY>(cpu::Event::Wake(vcpu), now, pools, observer);
             self.charge_decision(before, Some(vcpu));
         }

@@ -69,7 +69,7 @@ impl PcpuState {
                 emptied = None;
             } else if was_idle {
                 observer.event(now, at, Event::Wake { vcpu });
-                self.kicked = self.kicked.min(self.overheads.kick);
+                self.end_kicks(vcpu);
                 let before = self.decision.run;
                 self.decide::<O, MEMORY>(cpu::Event::Wake(vcpu), now, pools, observer);
                 self.charge_decision(before, Some(vcpu));
@@ -81,9 +81,10 @@ impl PcpuState {
             let pays = self.decision.run == Some(vcpu);
             self.decide::<O, MEMORY>(cpu::Event::Block(vcpu), now, pools, observer);
             if pays {
-                let Overheads { switch, kick, kicks, .. } = self.overheads;
+                let Overheads { switch, kicks, .. } = self.overheads;
                 self.busy_until = now.max(self.busy_until).saturating_add(switch);
-                self.kicked = kick * kicks;
+                self.vcpus[vcpu].kicks = kicks;
+                self.kicks += kicks;
             }
         } else if !decided && self.decision.timer.is_some_and(|timer| timer.0 <= now) {
             events += 1;
@@ -99,6 +100,9 @@ impl PcpuState {
             observer.event(now, at, Event::Overflow { vcpu });
             self.decide::<O, MEMORY>(cpu::Event::Overflow(vcpu), now, pools, observer);
             self.charge_decision(before, None);
+        } else if !decided && self.next_kick() <= now {
+            events += 1;
+            self.kick::<O, MEMORY>(now, pools, observer);
         }
         self.show_decision::<O, MEMORY>(before, now, pools, observer);
         if MEMORY {

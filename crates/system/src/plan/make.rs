@@ -61,12 +61,10 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
     let placed = ram(system, hypervisor, cache, &mut mistakes);
     Errors::unless_none(mistakes, ())?;
     let plan = assemble(system, support, (hypervisor, cache), &pcpus, placed);
-    if let Some(wait) = plan.platform.wait.filter(|wait| *wait > Overheads::LONGEST) {
-        let message = format!("interrupts for a VCPU that waits can take {wait}");
-        let help = format!(
-            "at most {} fit a plan: `kick` or `lock` is too long, or a VM has too many devices",
-            Overheads::LONGEST
-        );
+    if let Some(kick) = plan.platform.kick.filter(|kick| *kick > Overheads::LONGEST) {
+        let message = format!("an interrupt for a VCPU that waits can take {kick}");
+        let help =
+            format!("at most {} fit a plan: `kick` or `lock` is too long", Overheads::LONGEST);
         Err(Diagnostic::new("out-of-range", message)
             .at(&system.platform.place, "here")
             .help(help))?;
@@ -128,10 +126,10 @@ fn assemble(
     let serves_console = console(machine.cpus.len(), used);
     let vcpus = servers::vcpus(system, pcpus);
     let overheads = machine.overheads.filter(|_| share(&vcpus));
-    let wait = overheads.and(system.wait());
+    let kick = overheads.and(system.kicks()).map(|(kick, _)| kick);
     let platform = Platform {
         switch: overheads.map(|it| it.switch),
-        wait,
+        kick,
         board: machine.name.clone(),
         memory: machine.memory.clone(),
         hypervisor,

@@ -47,9 +47,9 @@ pub struct Platform {
     /// Time of a switch from one VCPU of a PCPU to another, if VCPUs share one and it is known: a
     /// VCPU that stops is charged this time.
     pub switch: Option<Duration>,
-    /// The most that a VCPU pays of its budget when it wakes, for interrupts that came for it while
-    /// other VCPUs ran.
-    pub wait: Option<Duration>,
+    /// Time of an interrupt for a VCPU that waits, while another one executes: a VCPU that waits is
+    /// charged this time for each interrupt that does not wake it.
+    pub kick: Option<Duration>,
     /// The PCPUs, in the order of their indices.
     pub cpus: Vec<Mpidr>,
     /// Words of memory in which the PCPUs wait for the address at which they start; empty if PSCI

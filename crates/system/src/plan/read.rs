@@ -76,7 +76,7 @@ fn platform(at: &Cursor<'_>) -> Option<Platform> {
         true => at.long(name).map(|price| Some(Duration(price))),
         false => Some(None),
     };
-    let [switch, wait] = [names::SWITCH_NS, names::WAIT_NS].map(price);
+    let [switch, kick] = [names::SWITCH_NS, names::KICK_NS].map(price);
     at.cell_counts(2, 2);
     let memory = all(&at.units(names::MEMORY), bank);
     let hypervisor = at.unit(names::HYPERVISOR).and_then(|node| coloring::hypervisor(&node));
@@ -109,7 +109,7 @@ fn platform(at: &Cursor<'_>) -> Option<Platform> {
         hypervisor,
         hypervisor_area,
         switch: switch?,
-        wait: wait?,
+        kick: kick?,
         cpus: cpus.iter().flatten().map(|(mpidr, _)| *mpidr).collect(),
         spin_table: spin_table(at, &cpus?)?,
         power_off: match power_off {

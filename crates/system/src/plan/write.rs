@@ -44,9 +44,9 @@ fn platform(platform: &Platform) -> Node {
         node.longs(names::SWITCH_NS, &[switch.0], 1)
             .comment(format!("{switch}, paid by the VCPU that stops"));
     }
-    if let Some(wait) = platform.wait {
-        node.longs(names::WAIT_NS, &[wait.0], 1)
-            .comment(format!("{wait}, paid by the VCPU that wakes"));
+    if let Some(kick) = platform.kick {
+        node.longs(names::KICK_NS, &[kick.0], 1)
+            .comment(format!("{kick}, paid by the VCPU that waits"));
     }
     cell_counts(&mut node, 2, 2);
     for bank in &platform.memory {

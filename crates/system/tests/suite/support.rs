@@ -223,7 +223,7 @@ pub fn plan() -> impl Strategy<Value = Plan> {
                 hypervisor: Region::new(0x4000_0000u64, Bytes::mib(16)),
                 hypervisor_area,
                 switch: (spare > 0).then_some(Duration(u64::from(spare) << 9)),
-                wait: (spare > 1).then_some(Duration(u64::from(spare) << 10)),
+                kick: (spare > 1).then_some(Duration(u64::from(spare) << 10)),
                 cpus: mpidrs.into_iter().map(Mpidr).take(cpus as usize).collect(),
                 gic: host_gic(v3),
                 serial: Serial {

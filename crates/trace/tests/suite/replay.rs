@@ -6,7 +6,7 @@ use trace::{
     Choice, Entry, Event, Memory, Planned, ReplayError, Rules, Stopped, Trace, VcpuId, Why, replay,
 };
 
-const RULES: Rules = Rules { ceilings: true, switch: 0, wait: 0 };
+const RULES: Rules = Rules { ceilings: true, switch: 0, kick: 0 };
 
 fn run(trace: &Trace) -> trace::Replay {
     let mut replays = replay(trace, &plan(ALL_KINDS), RULES).expect("a trace of this plan");

@@ -134,7 +134,7 @@ fn long_simulations_are_the_same_in_a_file() {
     let options = trace::compare::Options::default();
     let compared = trace::compare::compare([&streamed, &streamed], options).expect("one system");
     assert_eq!(compared, trace::compare::compare([&whole, &whole], options).expect("one system"));
-    let rules = trace::Rules { ceilings: false, switch: 0, wait: 0 };
+    let rules = trace::Rules { ceilings: false, switch: 0, kick: 0 };
     let plan = plan(ALL_KINDS);
     let replayed = trace::replay(&streamed, &plan, rules);
     assert_eq!(replayed, trace::replay(&whole, &plan, rules));

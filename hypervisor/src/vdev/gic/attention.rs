@@ -19,6 +19,7 @@
 //!   kicks for others on its PCPU is limited by how often the VCPU gets the PCPU, whatever its
 //!   siblings do.
 
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use core::sync::atomic::{AtomicU8, Ordering::SeqCst};
 
 /// The place of a VCPU.
@@ -46,12 +47,19 @@ pub struct Attention {
     /// Written on its own PCPU only.
     place: AtomicU8,
     notes: AtomicU8,
+    /// True if notes were taken since the last kick: one for them comes, or may be on its way. Only
+    /// its own PCPU uses this.
+    kicked: AtomicBool,
 }
 
 impl Attention {
     /// That of a VCPU that is off.
     pub const fn new() -> Self {
-        Self { place: AtomicU8::new(Place::Out as u8), notes: AtomicU8::new(0) }
+        Self {
+            place: AtomicU8::new(Place::Out as u8),
+            notes: AtomicU8::new(0),
+            kicked: AtomicBool::new(false),
+        }
     }
 
     /// Returns the place.
@@ -85,6 +93,15 @@ impl Attention {
         self.place.store(Place::Out as u8, SeqCst);
     }
 
+    /// Returns true if a kick of the PCPU, which was served now, was for the VCPU: notes were taken
+    /// since the last kick.
+    #[inline]
+    pub fn take_kick(&self) -> bool {
+        let kicked = self.kicked.load(Relaxed);
+        self.kicked.store(false, Relaxed);
+        kicked
+    }
+
     /// The VCPU waits. Returns true if there are notes, which have to be served now.
     #[inline(always)]
     pub fn wait(&self) -> bool {
@@ -103,7 +120,11 @@ impl Attention {
     #[inline]
     pub fn take(&self) -> Option<bool> {
         let notes = self.notes.swap(0, SeqCst);
-        (notes != 0).then_some(notes & WAKE != 0)
+        if notes == 0 {
+            return None;
+        }
+        self.kicked.store(true, Relaxed);
+        Some(notes & WAKE != 0)
     }
 
     /// Returns true if there are notes.

@@ -24,7 +24,7 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
     }
     let prices = [
         (names::SWITCH_NS, platform.switch, "a switch takes"),
-        (names::WAIT_NS, platform.wait, "a VCPU that waits pays"),
+        (names::KICK_NS, platform.kick, "an interrupt for a VCPU that waits takes"),
     ];
     for (property, price, what) in prices {
         if let Some(price) = price

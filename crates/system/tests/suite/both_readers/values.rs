@@ -48,7 +48,7 @@ fn platform(plan: &Plan, read: &read::Platform<'_>) {
         (written.llc.map(|llc| llc.geometry.mask()), written.llc.map(|llc| llc.in_registers));
     assert_eq!((read.llc.map(|llc| llc.color_mask), read.llc.map(|llc| llc.in_registers)), mask);
     // Rounded up.
-    let prices = [written.switch, written.wait].map(|price| price.map_or(0, |it| it.0 + 1));
+    let prices = [written.switch, written.kick].map(|price| price.map_or(0, |it| it.0 + 1));
     assert_eq!(read.prices, prices);
     let counter = written.bandwidth_counter.as_ref();
     assert_eq!(read.counter.is_some(), counter.is_some());
