@@ -198,7 +198,6 @@ fn a_storm_takes_nothing_from_a_neighbour() {
         (place(3, 1, false, works), named("sgi-waiting", 0)),
         (place(3, 1, true, works), named("ctlr", 0)),
         (place(3, 1, false, works), named("pend-dozing", 3_000)),
-        (place(2, 1, false, works), named("device-dozing", 1_000)),
         (place(3, 3, false, works), named("many", 0)),
         (place(3, 3, false, works), named("console-call", 0)),
         (place(3, 3, false, works), named("console-uart", 0)),
