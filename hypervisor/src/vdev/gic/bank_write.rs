@@ -1,5 +1,7 @@
 //! Writing the registers that have a field for each interrupt.
 
+use core::sync::atomic::Ordering;
+
 use super::VGic;
 use super::bank::bits;
 use super::env::{Env, Physical};
@@ -30,7 +32,7 @@ impl VGic {
                 let changed = set & !state.banks[at].enabled;
                 state.banks[at].enabled |= changed;
                 state.update_physical(env, at);
-                state.takers(at, changed)
+                state.concerned(at, changed)
             }
             Banked::ClearEnable => {
                 let changed = set & state.banks[at].enabled;
@@ -46,7 +48,13 @@ impl VGic {
                 state.withdraw(at, changed, vcpu) | state.takers(at, changed)
             }
             Banked::SetPending => state.set_pending(env, at, state.pendable(at, set)),
-            Banked::ClearPending => state.clear_pending(env, at, state.pendable(at, set), vcpu),
+            Banked::ClearPending => {
+                let set = state.pendable(at, set);
+                if set & state.banks[at].hardware != 0 {
+                    self.take_lock_for(at);
+                }
+                state.clear_pending(env, at, set, vcpu)
+            }
             Banked::SetActive => return self.set_active(env, guard, vcpu, at, set),
             Banked::ClearActive => state.clear_active(env, at, set, vcpu),
             Banked::Priority(first) => {
@@ -60,6 +68,15 @@ impl VGic {
             Banked::Trigger(first) => state.set_trigger(env, at, first, value),
         };
         self.finish(env, guard, Some(vcpu), concerned);
+    }
+
+    /// Sends the private interrupts of the owner of bank `at` on the path with the lock until the
+    /// owner has looked. The other path cannot tell what came after a clearing from what was
+    /// cleared.
+    fn take_lock_for(&self, at: usize) {
+        if let Some(owner) = self.vcpus.get(at) {
+            owner.direct.store(false, Ordering::Relaxed);
+        }
     }
 
     /// Refreshes the values derived from the private bank `at`; does nothing for a shared one.

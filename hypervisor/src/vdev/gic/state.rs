@@ -208,13 +208,17 @@ impl State {
         bits(self.settling).filter(runs).fold(0, |set, vcpu| set | 1 << vcpu)
     }
 
-    /// Returns true if a VCPU that waits can have an interrupt to take. Of what is listed it may be done with
-    /// all, unless it was looked at since; then another VCPU may get what it seems to hold.
+    /// Returns true if a VCPU that waits can have an interrupt to take, or keeps the physical controller
+    /// from sending one that another VCPU deactivated. Of what is listed it may be done with all, unless
+    /// it was looked at since; then another VCPU may get what it seems to hold.
     fn can_take(&self, vcpu: usize, place: Place) -> bool {
         let shared = self.banks.get(self.vcpus..).unwrap_or_default();
-        let ready = |bank: &Bank| match place {
-            Place::Settled => bank.ready(self.groups, vcpu),
-            _ => bank.takable(self.groups) & (bank.targets[vcpu] | bank.held[vcpu]),
+        let ready = |bank: &Bank| {
+            let ended = bank.released & bank.hardware;
+            match place {
+                Place::Settled => bank.ready(self.groups, vcpu) | ended & bank.held[vcpu],
+                _ => (bank.takable(self.groups) | ended) & (bank.targets[vcpu] | bank.held[vcpu]),
+            }
         };
         ready(&self.banks[vcpu]) != 0 || shared.iter().any(|bank| ready(bank) != 0)
     }

@@ -1,6 +1,6 @@
 //! VCPUs that wait, or for which others execute: what is noted is not lost, and kicks are few.
 
-use super::vm::{DEVICE, UART, Vm, offset};
+use super::vm::{DEVICE, TIMER, UART, Vm, offset};
 use crate::vdev::gic::Place;
 
 /// An edge-triggered interrupt of a virtual device.
@@ -32,6 +32,64 @@ fn what_a_vcpu_that_waits_is_done_with_reaches_another_one() {
     vm.raise(EDGE);
     assert_eq!(vm.drain(1), [EDGE]);
     assert!(vm.is_waiting(0));
+}
+
+#[test]
+fn what_was_sent_while_it_was_disabled_wakes_when_it_is_enabled() {
+    for intid in [7, EDGE] {
+        let vm = Vm::configured(2);
+        vm.set_edge(0, EDGE);
+        let send = || if intid == EDGE { vm.raise(EDGE) } else { vm.send_sgi(1, 1, 7) };
+        send();
+        assert_eq!(vm.drain(0), [intid]);
+        vm.wait(0);
+        vm.write_bit(1, 0, offset::ICENABLER, intid);
+        send();
+        vm.settle();
+        assert!(vm.is_waiting(0));
+        vm.write_bit(1, 0, offset::ISENABLER, intid);
+        vm.settle();
+        assert_eq!(vm.place_of(0), Place::Out, "interrupt {intid}");
+        vm.run(0);
+        assert_eq!(vm.drain(0), [intid]);
+    }
+}
+
+#[test]
+fn what_is_cleared_and_comes_again_before_the_vcpu_looks_is_kept() {
+    for waits in [false, true] {
+        let vm = Vm::configured(2);
+        if waits {
+            vm.wait(0);
+        }
+        vm.write_bit(1, 0, offset::ICPENDR, TIMER);
+        vm.write_bit(1, 0, offset::ISPENDR, TIMER);
+        vm.settle();
+        vm.run(0);
+        assert_eq!(vm.drain(0), [TIMER], "waits: {waits}");
+    }
+}
+
+#[test]
+fn a_vcpu_that_waits_wakes_for_what_another_one_deactivated() {
+    for settled in [false, true] {
+        let vm = Vm::configured(2);
+        vm.fire(0, TIMER);
+        assert_eq!(vm.acknowledge_when_settled(0), Some(TIMER));
+        vm.wait(0);
+        if settled {
+            vm.send_sgi(1, 1, 7);
+            vm.write_bit(1, 0, offset::ICPENDR, 7);
+            vm.settle();
+            assert_eq!(vm.place_of(0), Place::Settled);
+        }
+        vm.write_bit(1, 0, offset::ICACTIVER, TIMER);
+        vm.settle();
+        assert_eq!(vm.place_of(0), Place::Out, "settled: {settled}");
+        vm.run(0);
+        vm.end(0);
+        assert_eq!(vm.acknowledge_when_settled(0), Some(TIMER), "its line did not fall");
+    }
 }
 
 #[test]
