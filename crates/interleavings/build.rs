@@ -13,13 +13,13 @@ struct Mutant {
 }
 
 /// Those of the protocol of kicks, in `attention.rs`.
-const ATTENTION: [Mutant; 8] = [
+const ATTENTION: [Mutant; 9] = [
     Mutant { name: "real", replaced: &[] },
     Mutant {
         name: "place_before_note",
         replaced: &[(
-            "let before = self.notes.fetch_or(LOOK, SeqCst);\n        match self.place() {",
-            "let place = self.place();\n        let before = self.notes.fetch_or(LOOK, SeqCst);\n        match place {",
+            "let before = self.notes.fetch_or(LOOK, SeqCst);\n        let kicks = match self.place() {",
+            "let place = self.place();\n        let before = self.notes.fetch_or(LOOK, SeqCst);\n        let kicks = match place {",
         )],
     },
     Mutant {
@@ -69,6 +69,10 @@ const ATTENTION: [Mutant; 8] = [
             "place == Place::Settled && called == Some(true)",
             "place == Place::Settled && called == None && noted",
         )],
+    },
+    Mutant {
+        name: "later_kick_unpaid",
+        replaced: &[("        if kicks {\n", "        if kicks && before == 0 {\n")],
     },
 ];
 
@@ -189,8 +193,8 @@ const CPUS: [(&str, Mutant); 12] = [
         Mutant {
             name: "masks_without_a_kick",
             replaced: &[(
-                "let kicks = attention.call(|_| true);",
-                "attention.call(|_| false);\n        let kicks = false;",
+                "let kicks = attention.tell(true);",
+                "attention.tell(false);\n        let kicks = false;",
             )],
         },
     ),

@@ -170,7 +170,7 @@ fn call_one(vm: &Vm) {
         }
     }
     if let Some(vcpu) = found
-        && vcpu.attention.call(|_| true)
+        && vcpu.attention.tell(true)
     {
         vcpu.pcpu.kick();
     }

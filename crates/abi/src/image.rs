@@ -118,8 +118,7 @@ impl PayloadHeader {
         if blob_count as usize > BLOBS_MAX {
             return Err(PayloadError::TooManyBlobs(blob_count));
         }
-        let mut digest = [0; 32];
-        digest.copy_from_slice(&header[HEADER_DIGEST]);
+        let digest = *header[HEADER_DIGEST].first_chunk().ok_or(PayloadError::Truncated)?;
         Ok(Self {
             blob_count,
             payload_bytes: long(16)?,

@@ -36,6 +36,10 @@ impl AtomicU8 {
         Self::fenced(order, || self.0.fetch_or(value, weak(order, Ordering::AcqRel)))
     }
 
+    pub fn fetch_add(&self, value: u8, order: Ordering) -> u8 {
+        Self::fenced(order, || self.0.fetch_add(value, weak(order, Ordering::AcqRel)))
+    }
+
     fn fenced<T>(order: Ordering, access: impl FnOnce() -> T) -> T {
         if order != Ordering::SeqCst {
             return access();

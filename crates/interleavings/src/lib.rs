@@ -37,6 +37,8 @@ pub enum Act {
     Close,
     Lock(usize),
     Unlock(usize),
+    /// It asks for the resource, and takes no notice when it gets it.
+    Ask(usize),
     /// The assigned device signals one.
     Fire,
 }

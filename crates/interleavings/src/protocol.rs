@@ -94,6 +94,9 @@ struct Pcpu<'a> {
     /// The list registers.
     lists: u8,
     entries: u32,
+    /// Kicks that it took while the VCPU waited, and kicks for which the VCPU pays.
+    taken: u32,
+    paid: u32,
 }
 
 impl Pcpu<'_> {
@@ -160,6 +163,7 @@ impl Pcpu<'_> {
             self.ready = false;
             self.shared.attention.leave();
             if self.shared.attention.wait() {
+                self.paid += u32::from(self.shared.attention.take_kicks().max(1));
                 self.look();
             }
         }
@@ -169,6 +173,11 @@ impl Pcpu<'_> {
     fn take_kick(&mut self) -> bool {
         let kicked = self.shared.kicked.swap(false, AcqRel);
         if kicked {
+            let kicks = u32::from(self.shared.attention.take_kicks());
+            if !self.ready {
+                self.taken += 1;
+                self.paid += kicks;
+            }
             self.look();
         }
         kicked
@@ -197,7 +206,7 @@ pub fn run(first: Act, acts: &'static [Act], siblings: &'static [&'static [Call]
         kicks: AtomicU32::new(0),
         withdrawn: AtomicUsize::new(0),
     });
-    let mut pcpu = Pcpu { shared: &shared, ready: true, lists: 0, entries: 0 };
+    let mut pcpu = Pcpu { shared: &shared, ready: true, lists: 0, entries: 0, taken: 0, paid: 0 };
     pcpu.run();
     pcpu.act(first);
     pcpu.entries = 0;
@@ -216,6 +225,9 @@ pub fn run(first: Act, acts: &'static [Act], siblings: &'static [&'static [Call]
     while pcpu.take_kick() {}
     let kicks = shared.kicks.load(Relaxed);
     assert!(pcpu.entries > 0 || kicks <= policy::pace::KICKS_MAX, "{kicks} kicks while it did not execute");
+    let (taken, paid) = (pcpu.taken, pcpu.paid);
+    assert!(taken <= paid, "{taken} kicks were taken, {paid} are paid");
+    assert!(pcpu.entries > 0 || paid <= policy::pace::KICKS_MAX, "{paid} kicks are paid");
     let place = shared.attention.place();
     if place == Place::Out {
         assert!(pcpu.ready);

@@ -1,4 +1,5 @@
-//! The protocol of kicks: no wake-up is lost, nothing is withdrawn too late, kicks are few; and each mutant is found.
+//! The protocol of kicks: no wake-up is lost, nothing is withdrawn too late, kicks are few and each is paid; and each
+//! mutant is found.
 
 use std::panic::catch_unwind;
 
@@ -111,4 +112,5 @@ mod mutants {
     found!(all, notes_taken_late, Life::Asleep);
     found!(all, quiet_call, Life::Asleep);
     found!(some, settled_sleeps_on, Life::Teased);
+    found!(all, later_kick_unpaid, Life::Asleep);
 }

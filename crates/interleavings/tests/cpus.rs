@@ -2,7 +2,9 @@
 //! withdrawn; and each mutant is found.
 
 use std::panic::catch_unwind;
+use std::sync::{Mutex, PoisonError};
 
+use abi::hypercall::LOCK_INTERRUPT;
 use interleavings::Act::{self, *};
 use interleavings::cpus;
 
@@ -62,6 +64,15 @@ const SHARING: Vms = &[
     &[(1, &[Handle, Send(1, 5), Handle]), (0, &[Send(0, 6), Handle, Send(0, 7)])],
 ];
 
+/// One VCPU takes no notice of the resource that it gets, and waits for something else; another one on its CPU is woken.
+const IGNORED: Vms = &[
+    &[
+        (1, &[Open, Lock(0), Send(1, 3), Unlock(0)]),
+        (0, &[Open, Disable(LOCK_INTERRUPT), Handle, Ask(0)]),
+    ],
+    &[(1, &[Send(1, 5), Send(1, 6)]), (0, &[Handle, Handle])],
+];
+
 /// VCPUs of a VM that open the same resource.
 const OPENING: Vms = &[&[(0, &[Open, Close]), (1, &[Open])]];
 
@@ -73,6 +84,13 @@ fn iterations() -> usize {
 fn some(run: fn(Vms), vms: Vms) {
     shuttle::check_random(move || run(vms), iterations());
     shuttle::check_pct(move || run(vms), iterations(), 3);
+}
+
+/// The same with locks, of which there is one table.
+fn some_with_locks(vms: Vms) {
+    static TABLE: Mutex<()> = Mutex::new(());
+    let _table = TABLE.lock().unwrap_or_else(PoisonError::into_inner);
+    some(cpus::real::run, vms);
 }
 
 #[test]
@@ -103,12 +121,17 @@ fn what_a_device_signals_comes() {
 
 #[test]
 fn one_has_a_resource_and_the_next_gets_it() {
-    some(cpus::real::run, SHARING);
+    some_with_locks(SHARING);
+}
+
+#[test]
+fn time_goes_on_where_resources_are_taken_away() {
+    some_with_locks(IGNORED);
 }
 
 #[test]
 fn a_resource_is_open_whoever_opened_it() {
-    some(cpus::real::run, OPENING);
+    some_with_locks(OPENING);
 }
 
 /// Random interleavings, more than the real one needs to pass, show the mistake.

@@ -152,15 +152,14 @@ fn rare_deadlines(mode: u64, pcpu: &'static Pcpu, now: u64) {
 /// If its VCPU is off, the interrupt waits in the guest's controller and stays active:
 /// a level would otherwise fire again at once, without end.
 fn device(intid: u32, pcpu: &'static Pcpu, now: u64) -> bool {
-    let owner = pcpu.assignments().iter().find(|at| at.vm.gic.owns(intid));
-    let Some(at) = owner else { return false };
+    let Some(at) = pcpu.owner(intid) else { return false };
     at.vm.gic.hardware_interrupt(&GicEnv::at(at, pcpu), at.vcpu.index, intid);
     pcpu.count_for(at, now);
     pcpu.notice(at, now);
     if !pcpu.is_next(at) {
         at.vm.gic.mask(&GicEnv::any(at.vm), intid);
         pcpu.count_for(at, now);
-        pcpu.waits_on(at, now);
+        pcpu.waits_on(at, 1, now);
     }
     true
 }

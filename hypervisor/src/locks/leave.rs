@@ -9,13 +9,16 @@ use crate::pcpu::{Assignment, Pcpu};
 use crate::vm::Vm;
 
 /// Revokes the resources of a VCPU of this CPU that waits inside a section without a pending
-/// interrupt, because its guest ignores the grant interrupt.
+/// interrupt, because its guest ignores the grant interrupt. Returns true if there were any: the
+/// scheduler was told.
 #[inline(never)]
-pub fn end_of_waiting(at: &Assignment, pcpu: &'static Pcpu) {
-    if at.vcpu.sections.is_inside() {
+pub fn end_of_waiting(at: &Assignment, pcpu: &'static Pcpu) -> bool {
+    let inside = at.vcpu.sections.is_inside();
+    if inside {
         leave(at, false);
         pcpu.change_gcs(at, false);
     }
+    inside
 }
 
 /// Passes the resources of a VCPU of this CPU to the next waiters after it was in sections for too

@@ -35,6 +35,7 @@ impl Pcpu {
     /// time of the kick.
     pub fn look(&'static self, mut now: u64) {
         for at in self.assignments() {
+            let kicks = at.vcpu.attention.take_kicks();
             let wake = match at.vcpu.power() {
                 Power::Off => false,
                 Power::Starting => true,
@@ -46,25 +47,27 @@ impl Pcpu {
                     self.look_at(at, news.raised, now) || at.vm.is_stopping()
                 }
             };
-            let kicked = at.vcpu.attention.take_kick();
             if wake {
                 self.count_for(at, now);
                 self.wake(at, now);
             } else if !at.vcpu.is_ready() {
-                locks::end_of_waiting(at, self);
-                if kicked {
-                    self.waits_on(at, now);
+                self.waits_on(at, kicks, now);
+                if locks::end_of_waiting(at, self) {
+                    now = cpu::now();
                 }
             }
         }
         self.limit_gcs();
     }
 
-    /// The CPU was interrupted at `now` for a VCPU. If the VCPU goes on waiting, it pays for that.
+    /// The CPU was interrupted for a VCPU, the last time at `now`. If the VCPU goes on waiting, it pays for
+    /// that.
     #[inline(never)]
-    pub fn waits_on(&'static self, at: &Assignment, now: u64) {
+    pub fn waits_on(&'static self, at: &Assignment, kicks: u8, now: u64) {
         if self.is_shared() && !at.vcpu.is_ready() {
-            self.decide_rarely(Event::Kick(at.slot), Some(at), now);
+            for _ in 0..kicks {
+                self.decide_rarely(Event::Kick(at.slot), Some(at), now);
+            }
         }
     }
 
@@ -92,10 +95,22 @@ impl Pcpu {
         notes
     }
 
-    /// A VCPU may have got an interrupt: wakes it if it has. `now`: the time of the interrupt.
+    /// Returns the VCPU of this CPU to which an interrupt of an assigned device goes, or another one of
+    /// its VM; `None` if the VM has none here.
+    pub fn owner(&self, intid: u32) -> Option<&'static Assignment> {
+        let mut owner = None;
+        for at in self.assignments().iter().filter(|at| at.vm.gic.owns(intid)) {
+            if owner.is_none() || at.vm.gic.target(intid) == Some(at.vcpu.index) {
+                owner = Some(at);
+            }
+        }
+        owner
+    }
+
+    /// A VCPU may have got an interrupt: wakes it if it has, and is on. `now`: the time of the interrupt.
     #[inline]
     pub fn notice(&'static self, at: &Assignment, now: u64) {
-        if self.is_shared() && self.has_interrupt(at) {
+        if self.is_shared() && at.vcpu.power() == Power::On && self.has_interrupt(at) {
             self.wake(at, now);
         }
     }
@@ -129,11 +144,13 @@ impl Pcpu {
                 self.set_alarm(at, end);
             }
             if at.vcpu.attention.wait() {
+                let kicks = at.vcpu.attention.take_kicks();
                 if self.look_at(at, false, cpu::now()) {
                     self.wake(at, cpu::now());
                 } else {
-                    // This took time after the switch began, as a kick takes it.
-                    self.waits_on(at, cpu::now());
+                    // This took time after the switch began, as a kick takes it. One that was sent for
+                    // these notes finds none.
+                    self.waits_on(at, kicks.max(1), cpu::now());
                 }
             }
             self.go_on(at);

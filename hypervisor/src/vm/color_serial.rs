@@ -20,7 +20,7 @@ pub fn access(at: &Assignment, offset: u64, bytes: u64, write: Option<u64>) -> O
     let time = (cpu::now(), regs::cntfrq_el0::read());
     if port.write(offset, bytes as usize, value, at.vcpu.index, time) == Outcome::Sample {
         for vcpu in &at.vm.vcpus {
-            if vcpu.attention.call(|_| false) {
+            if vcpu.attention.tell(false) {
                 vcpu.pcpu.kick();
             }
         }
@@ -72,7 +72,7 @@ pub fn sample(at: &Assignment, pcpu: &'static Pcpu, at_el0: bool) {
     let Some(mut port) = Port::of(at.vm) else { return };
     if !pcpu.is_next(at) {
         // The VCPU continues when it runs again.
-        at.vcpu.attention.call(|_| false);
+        at.vcpu.attention.tell(false);
         return;
     }
     let table = at_el0.then(|| Space::current().table());
@@ -81,7 +81,7 @@ pub fn sample(at: &Assignment, pcpu: &'static Pcpu, at_el0: bool) {
         Outcome::Found(vcpu) => {
             let found = at.vm.vcpus.get(vcpu).filter(|vcpu| vcpu.power() == Power::On);
             match found {
-                Some(vcpu) if vcpu.attention.call(|_| true) => vcpu.pcpu.kick(),
+                Some(vcpu) if vcpu.attention.tell(true) => vcpu.pcpu.kick(),
                 Some(_) => {}
                 None => {
                     port.take(vcpu);

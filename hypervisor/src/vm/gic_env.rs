@@ -69,7 +69,7 @@ impl GicEnv {
         match private {
             Some(_) if part == ENABLED => virtual_timer::enable(target.pcpu, on),
             Some(private) => private.set_active(VIRTUAL_TIMER, on),
-            None if part == ENABLED && target.attention.call(|_| false) => target.pcpu.kick(),
+            None if part == ENABLED && target.attention.tell(false) => target.pcpu.kick(),
             None => {}
         }
     }

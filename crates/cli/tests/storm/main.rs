@@ -14,6 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use real::{Recorded, succeeds};
 use serde_json::Value;
 use system::{Needs, Place, STORMS, Storm, Victim, named};
+use trace::Event;
 
 /// How much less, in millionths, the victim may work than in a quiet run: the console and turns of the emulator take some.
 const LOSS_MAX_PPM: u64 = 10_000;
@@ -214,6 +215,42 @@ fn a_storm_delays_no_task_beyond_its_bound() {
         (place(3, 2, false, Victim::HasTasks), named("sgi-waiting", 0)),
         (place(2, 1, false, Victim::HasTasks), named("timer", 0)),
     ]);
+}
+
+/// Events of the shared PCPU where a device interrupts VCPU 1 of a VM, and VCPU 2, which goes before, is off.
+fn events_with_device(mode: &str) -> Vec<Event> {
+    let recorded = Recorded::new(&system::device_of_siblings(mode));
+    recorded.trace().tracks[system::SHARED].iter().map(|entry| entry.event).collect()
+}
+
+/// How often the VCPU is kicked, and how often something makes it run.
+fn charged(events: &[Event], vcpu: u8) -> [usize; 2] {
+    let count = |is: fn(&Event) -> bool| {
+        let own = events.iter().filter(|event| event.vcpu().is_some_and(|it| it.vcpu == vcpu));
+        own.filter(|event| is(event)).count()
+    };
+    [
+        count(|event| matches!(event, Event::Kick(_))),
+        count(|event| matches!(event, Event::Wake(_) | Event::Run { .. })),
+    ]
+}
+
+/// Not one that goes before it.
+#[test]
+fn a_device_costs_the_vcpu_that_gets_its_interrupt() {
+    let events = events_with_device("device-taking");
+    assert!(charged(&events, 1)[1] > 10, "the device wakes VCPU 1: {:?}", charged(&events, 1));
+    assert_eq!(charged(&events, 2), [0; 2]);
+}
+
+/// It interrupts the PCPU once, for which the VCPU pays.
+#[test]
+fn a_device_does_not_run_a_vcpu_that_is_off() {
+    let events = events_with_device("device-off");
+    let stop = |event: &Event| matches!(event, Event::Stop(it) if it.vcpu == 1);
+    let since = events.iter().position(stop).expect("VCPU 1 goes off");
+    assert_eq!(charged(&events[since..], 1), [1, 0]);
+    assert_eq!(charged(&events, 2), [0; 2]);
 }
 
 /// All storms everywhere: `make torture`. `BULKHEAD_STORMS=sgi-waiting,timer` chooses some.

@@ -4,7 +4,7 @@
 use crate::real::project;
 
 /// The PCPU of the victim and of one VCPU of the attacker.
-const SHARED: usize = 3;
+pub const SHARED: usize = 3;
 /// The others.
 const OTHERS: [usize; 3] = [0, 1, 2];
 /// Of all servers.
@@ -236,6 +236,18 @@ impl Place {
             (Victim::Works(_), false) => String::new(),
         }
     }
+}
+
+/// A VM whose device goes to the second VCPU. That VCPU and the third one, which never starts, are on the shared PCPU.
+pub fn device_of_siblings(mode: &str) -> String {
+    let kernel = project().join("build/guests/rt-storm.bin");
+    let arguments =
+        format!("storm.start_ms={START_MS} storm.mode={mode} storm.pause=1000 storm.ms=60");
+    let vm = format!(
+        "name = \"siblings\"\nplatform = \"qemu-virt\"\n[[vm]]\nname = \"vm\"\nboot = \"raw\"\n\
+         memory = \"4MiB\"\nkernel = {kernel:?}\nbootargs = {arguments:?}\n[[vm.vcpu]]\npcpu = 0\n"
+    );
+    vm + &vcpu(SHARED, "deferrable", 3, 1) + &vcpu(SHARED, "deferrable", 5, 2) + DEVICE
 }
 
 fn resource(name: &str, vm: &str) -> String {

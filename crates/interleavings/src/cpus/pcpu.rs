@@ -44,6 +44,8 @@ pub struct Pcpu {
     deadlines: Deadlines,
     blocked: StaticRef<Assignment>,
     pub timer_enabled: AtomicBool,
+    /// When something was recorded the last time: no part of what is modelled.
+    recorded: std::sync::atomic::AtomicU64,
 }
 
 /// The stack is left, and the CPU looks what is to run.
@@ -64,6 +66,7 @@ impl Pcpu {
             deadlines: Deadlines::none(),
             blocked: StaticRef::empty(),
             timer_enabled: AtomicBool::new(false),
+            recorded: std::sync::atomic::AtomicU64::new(0),
         }
     }
 
@@ -81,7 +84,10 @@ impl Pcpu {
 
     pub fn record(&self, _: &Assignment, _: Kind, _: u64) {}
 
-    pub fn record_at(&self, _: u64, _: Option<&Assignment>, _: Kind, _: u64) {}
+    pub fn record_at(&self, now: u64, _: Option<&Assignment>, kind: Kind, _: u64) {
+        let before = self.recorded.swap(now, Relaxed);
+        assert!(before <= now, "{kind:?} at {now} comes after what was at {before}");
+    }
 
     pub fn record_rare(&self, _: u64, _: Option<&Assignment>, _: Kind, _: u64) {}
 

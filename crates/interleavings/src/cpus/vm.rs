@@ -286,6 +286,10 @@ impl Vm {
                 assert_eq!(Self::call(LOCK_DESTROY, [0; 2], at, pcpu)[0], 0, "it was open");
             }
             Act::Lock(resource) => return Self::lock(resource, at, pcpu),
+            Act::Ask(resource) => {
+                let [result, _] = Self::call(LOCK, [resource as u64, 0], at, pcpu);
+                assert!(result <= LOCK_WAITS, "refused: {result:x}");
+            }
             Act::Unlock(resource) => {
                 pcpu.machine.holders[resource].store(0, Relaxed);
                 let [result, _] = Self::call(UNLOCK, [resource as u64, 0], at, pcpu);

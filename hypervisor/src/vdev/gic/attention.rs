@@ -18,8 +18,8 @@
 //!   finds that the VCPU has nothing to do, and the second wakes it in any case. So the cost of
 //!   kicks for others on its PCPU is limited by how often the VCPU gets the PCPU, whatever its
 //!   siblings do.
+//! - A kick is counted ([`Attention::take_kicks`]) before it is sent.
 
-use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use core::sync::atomic::{AtomicU8, Ordering::SeqCst};
 
 /// The place of a VCPU.
@@ -47,9 +47,8 @@ pub struct Attention {
     /// Written on its own PCPU only.
     place: AtomicU8,
     notes: AtomicU8,
-    /// True if notes were taken since the last kick: one for them comes, or may be on its way. Only
-    /// its own PCPU uses this.
-    kicked: AtomicBool,
+    /// Kicks that it caused and that nobody has paid for.
+    kicks: AtomicU8,
 }
 
 impl Attention {
@@ -58,7 +57,7 @@ impl Attention {
         Self {
             place: AtomicU8::new(Place::Out as u8),
             notes: AtomicU8::new(0),
-            kicked: AtomicBool::new(false),
+            kicks: AtomicU8::new(0),
         }
     }
 
@@ -93,13 +92,11 @@ impl Attention {
         self.place.store(Place::Out as u8, SeqCst);
     }
 
-    /// Returns true if a kick of the PCPU, which was served now, was for the VCPU: notes were taken
-    /// since the last kick.
+    /// Returns how many kicks of the PCPU the VCPU caused that nobody has paid for: the caller lets it
+    /// pay. To be called before the notes are served, after which it can cause more.
     #[inline]
-    pub fn take_kick(&self) -> bool {
-        let kicked = self.kicked.load(Relaxed);
-        self.kicked.store(false, Relaxed);
-        kicked
+    pub fn take_kicks(&self) -> u8 {
+        if self.kicks.load(SeqCst) == 0 { 0 } else { self.kicks.swap(0, SeqCst) }
     }
 
     /// The VCPU waits. Returns true if there are notes, which have to be served now.
@@ -120,11 +117,7 @@ impl Attention {
     #[inline]
     pub fn take(&self) -> Option<bool> {
         let notes = self.notes.swap(0, SeqCst);
-        if notes == 0 {
-            return None;
-        }
-        self.kicked.store(true, Relaxed);
-        Some(notes & WAKE != 0)
+        (notes != 0).then_some(notes & WAKE != 0)
     }
 
     /// Returns true if there are notes.
@@ -162,15 +155,26 @@ impl Attention {
     }
 
     /// Notes from any PCPU that something has changed. Returns true if the VCPU's PCPU has to be
+    /// kicked: if the VCPU executes, or if it waits and `wakes` is true.
+    #[inline(never)]
+    pub fn tell(&self, wakes: bool) -> bool {
+        self.call(|_| wakes)
+    }
+
+    /// Notes from any PCPU that something has changed. Returns true if the VCPU's PCPU has to be
     /// kicked. `can_take` is called for a VCPU that waits and returns true if it can have an
     /// interrupt to take; the result is exact if the VCPU is [`Place::Settled`].
     pub fn call(&self, can_take: impl FnOnce(Place) -> bool) -> bool {
         let before = self.notes.fetch_or(LOOK, SeqCst);
-        match self.place() {
+        let kicks = match self.place() {
             Place::Out => false,
             Place::Running => before & LOOK == 0,
             place => can_take(place) && self.notes.fetch_or(WAKE, SeqCst) & WAKE == 0,
+        };
+        if kicks {
+            self.kicks.fetch_add(1, SeqCst);
         }
+        kicks
     }
 }
 

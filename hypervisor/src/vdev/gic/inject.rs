@@ -6,6 +6,7 @@ use super::VGic;
 use super::bank::bits;
 use super::env::{Env, Physical};
 use super::list_register::{ListRegister, ListRegisters};
+use super::state::State;
 
 impl VGic {
     /// Physical interrupt `intid`, which belongs to this VM, was acknowledged
@@ -127,6 +128,19 @@ impl VGic {
         self.guest_intids.get(index).is_some_and(|&guest| guest != 0)
     }
 
+    /// Returns the VCPU to which physical shared interrupt `physical` of this VM goes, if to any.
+    pub fn target(&self, physical: u32) -> Option<usize> {
+        let state = self.lock();
+        let (at, n) = self.locate_physical(&state, physical)?;
+        state.first_target(at, n)
+    }
+
+    /// Returns bank and bit number of physical shared interrupt `physical` of this VM.
+    fn locate_physical(&self, state: &State, physical: u32) -> Option<(usize, usize)> {
+        let intid = u32::from(*self.guest_intids.get((physical as usize).wrapping_sub(32))?);
+        state.locate(0, intid).filter(|_| intid >= 32)
+    }
+
     /// Serves the notes for `vcpu` of this PCPU, if there are any: brings its list registers up to
     /// date, and unmasks the masked interrupts of its devices. Returns the result of
     /// [`Attention::take`](super::Attention::take).
@@ -145,16 +159,14 @@ impl VGic {
     /// whatever their guest does to them. A VCPU that waits is woken: it may wait for this
     /// interrupt.
     pub fn mask<E: Env>(&self, env: &E, physical: u32) {
-        let intid = self.guest_intids.get((physical as usize).wrapping_sub(32));
-        let intid = intid.map_or(0, |&intid| u32::from(intid));
         let mut state = self.lock();
-        let Some((at, n)) = state.locate(0, intid).filter(|_| intid >= 32) else { return };
+        let Some((at, n)) = self.locate_physical(&state, physical) else { return };
         let Some(vcpu) = state.first_target(at, n) else { return };
         let Some(attention) = env.attention(vcpu) else { return };
         state.banks[at].masked[vcpu] |= 1 << n;
         state.update_physical(env, at);
         // It may have been sent to another PCPU meanwhile, where its VCPU executes.
-        let kicks = attention.call(|_| true);
+        let kicks = attention.tell(true);
         drop(state);
         if kicks {
             env.kick(vcpu);
