@@ -12,7 +12,7 @@ use crate::exits::interrupt;
 use crate::lock::Own;
 use crate::machine::Machine;
 use crate::scheduler::{Event, Scheduler};
-use crate::timer::{Deadlines, Purpose};
+use crate::timer::{Deadlines, NEVER, Purpose};
 use crate::vm::{Vcpu, Vm};
 
 pub const KICK: u32 = 0;
@@ -135,6 +135,9 @@ impl Pcpu {
 
     /// [`Pcpu::idle`] of the hypervisor.
     pub fn serve(&'static self) {
+        let alarms = self.assignments().iter().map(|at| at.vcpu.alarm.load(Relaxed));
+        let first = alarms.min().unwrap_or(NEVER);
+        assert_eq!(self.deadlines.of(Purpose::Alarm), first, "an alarm of nobody, or none");
         let busy = self.next.own().is_some_and(|at| self.run(at));
         if !interrupt::serve_interrupt(self) && !busy {
             self.machine.wait_for_interrupt(self);

@@ -139,6 +139,9 @@ impl Vcpu {
     }
 }
 
+/// Later than all that happens: the alarm of a VCPU that waits until then never goes off.
+const FAR: u64 = 1 << 60;
+
 pub struct Vm {
     pub index: usize,
     pub plan: plan::Vm,
@@ -194,7 +197,7 @@ impl Vm {
                     vcpu.handled.fetch_sub(1, Relaxed);
                 }
                 None | Some(Act::Handle) => {
-                    pcpu.wait(at);
+                    pcpu.wait_until(FAR, at);
                     continue;
                 }
                 Some(&act) => {
