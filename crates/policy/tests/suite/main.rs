@@ -7,6 +7,7 @@ mod color_regions;
 mod color_sets;
 mod compensation;
 mod cpus;
+mod entry;
 mod events;
 mod extremes;
 mod fast;
