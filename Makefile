@@ -2,7 +2,7 @@
 # and where nothing is missing that takes a fraction of a second.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build cachescope measure-aarch64 host-x86 check test test-cachescope test-host-x86 test-report test-python spelling campaign campaign-analysis campaign-planner bench-scale miri torture lint msrv demo bench-exits reproduce reproduce-setup release fuzz book deny clean distclean
+.PHONY: help setup build cachescope measure-aarch64 host-x86 check ci test test-cachescope test-host-x86 test-report test-python spelling campaign campaign-analysis campaign-planner bench-scale miri torture lint msrv demo bench-exits reproduce reproduce-setup release fuzz book deny clean distclean
 
 # rustup's folder, for shells that were started before it was installed.
 ifeq ($(shell command -v rustup),)
@@ -48,12 +48,18 @@ build: setup ## Build everything: hypervisor, guests, the bulkhead command
 cachescope: setup ## Build the QEMU plugin that counts cache evictions
 	cargo build --release $(CACHESCOPE)
 
-test: setup ## Pass every check and test
-	@# Both at once: neither keeps two CPUs busy.
-	@$(MAKE) --no-print-directory test-cachescope & cachescope=$$!; \
-	$(MAKE) --no-print-directory lint || { kill $$cachescope; exit 1; }; wait $$cachescope
+# Runs a command beside test-cachescope: alone, neither keeps two CPUs busy.
+beside-cachescope = @$(MAKE) --no-print-directory test-cachescope & cachescope=$$!; \
+	$(1) || { kill $$cachescope; exit 1; }; wait $$cachescope
+
+ci: setup ## Pass every lint and test, and every limit of a figure (15 minutes with the build)
+	$(call beside-cachescope,$(MAKE) --no-print-directory lint)
 	cargo xtask build
 	cargo xtask size
+	cargo xtask test --figures
+
+test: setup ## Pass every test (12 minutes with the build)
+	$(call beside-cachescope,cargo xtask build)
 	cargo xtask test
 
 test-cachescope: cachescope ## Test the plugin and its model

@@ -74,6 +74,9 @@ enum Task {
         /// Only those of `cargo test`, which boot no machine.
         #[arg(long)]
         quick: bool,
+        /// Also measure the figures that have limits, beside the tests: `bench-exits`.
+        #[arg(long, conflicts_with = "quick")]
+        figures: bool,
     },
 }
 
@@ -104,6 +107,6 @@ fn run(task: Task) -> Result<()> {
         Task::Lint => lint::run(&workspace),
         Task::Release { list } => release::run(&workspace, list),
         Task::Size => size::run(&workspace),
-        Task::Test { quick } => test::run(&workspace, quick),
+        Task::Test { quick, figures } => test::run(&workspace, quick, figures),
     }
 }

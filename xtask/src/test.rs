@@ -56,7 +56,7 @@ echo 'a quick test boots a machine: give the test `test = false` in its Cargo.to
 exit 1
 ";
 
-/// What is run besides the programs: the limits of all figures, measured once.
+/// What can be run besides the programs: the figures that have limits, measured once.
 const FIGURES: &[&str] = &["bench-exits", "--repeat", "1"];
 
 /// What a lane runs.
@@ -125,8 +125,9 @@ struct Outcome {
     time: Duration,
 }
 
-/// Builds and runs all tests, or only those of `cargo test`; an error names the programs in which some failed.
-pub fn run(workspace: &Workspace, quick: bool) -> Result<()> {
+/// Builds and runs all tests, or only those of `cargo test`, and with `figures` compares [`FIGURES`] with their limits; an
+/// error names the programs in which some failed.
+pub fn run(workspace: &Workspace, quick: bool, figures: bool) -> Result<()> {
     let mut programs = build(workspace, if quick { &[] } else { &["--workspace"] })?;
     let boot_nothing: HashSet<_> = programs.iter().map(|it| it.path.clone()).collect();
     if !quick {
@@ -146,7 +147,7 @@ pub fn run(workspace: &Workspace, quick: bool) -> Result<()> {
         Job::program(program, boots, no_qemu.as_ref().map(TempDir::path))
     };
     let mut waiting: Vec<Job> = programs.iter().map(job).collect();
-    if !quick {
+    if figures {
         let behind = waiting.iter().take_while(|it| it.alone).count();
         waiting.insert(behind, Job::figures(workspace));
     }
