@@ -14,13 +14,13 @@ use policy::time::{Duration, Instant};
 use regulation::{Regulation, Side};
 
 use crate::arch::percpu::StaticRef;
-use crate::arch::{cpu, gic, regs};
+use crate::arch::{cpu, gic, guest_state, regs};
 use crate::exits;
 use crate::lock::Own;
 use crate::locks;
 use crate::plan;
 use crate::scheduler::Scheduler;
-use crate::timer::{Deadlines, Purpose};
+use crate::timer::{Deadlines, NEVER, Purpose};
 use crate::trace::Ring;
 use crate::vm::{Vcpu, Vm};
 
@@ -244,7 +244,11 @@ impl Pcpu {
         loop {
             let busy = self.next.own().is_some_and(|at| self.run(at));
             if !exits::serve_interrupt(self) && !busy {
+                // Without a deadline the timer is off: in deterministic time, QEMU goes straight to the deadline of the next
+                // timer, and does not come back from the end of time.
+                guest_state::switch_timer(self.first_deadline() != NEVER);
                 cpu::wait_for_interrupt();
+                guest_state::switch_timer(true);
                 // It ends the wait too, and would end all others.
                 if cpu::error_pending() {
                     exits::late_error(self);

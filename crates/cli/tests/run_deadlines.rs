@@ -128,3 +128,37 @@ fn a_job_that_fails_fails_the_run() {
     let why = "not well: VM `linux` says: job FAILED: none is called 'nonsense'";
     assert!(text.contains(why), "{text}");
 }
+
+/// QEMU goes straight to the deadline of the next timer. With one at the end of time it did not come back: it could not be
+/// asked to end, and what plugins count was lost.
+#[test]
+fn a_guest_that_sleeps_for_ever_can_be_ended() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // wfi; b -4
+    let guest = [0xd503_207f_u32, 0x17ff_ffff].map(u32::to_le_bytes).concat();
+    std::fs::write(folder.path().join("sleeper.bin"), guest).expect("it can be written");
+    let file = folder.path().join("sleeper.toml");
+    let text = "platform = \"qemu-virt\"\n[[vm]]\nname = \"sleeper\"\nboot = \"raw\"\nmemory = \"16MiB\"\n\
+                kernel = \"sleeper.bin\"\n[[vm.vcpu]]\npcpu = 0\nserver = \"sporadic\"\nbudget = \"3ms\"\n\
+                period = \"10ms\"\n";
+    std::fs::write(&file, text).expect("it can be written");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bulkhead"));
+    command.current_dir(ROOT).arg("run").arg(&file).args([
+        "--deterministic",
+        "--timeout",
+        "3s",
+        "--json",
+    ]);
+    let output = command.output().expect("it starts");
+    let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
+    assert_eq!((output.status.code(), &document["result"]), (Some(1), &json!("timed-out")));
+    let elapsed = document["elapsed_ms"].as_u64().expect("a time");
+    // One that has to be killed takes 5 s longer.
+    assert!((3_000..7_500).contains(&elapsed), "{elapsed} ms");
+    let problem = document["problems"][0].as_str().expect("a sentence");
+    assert!(
+        problem.ends_with("all VCPUs waited, and no timer was set that would wake one"),
+        "{problem}"
+    );
+    assert_eq!(document["qemu_messages"], "");
+}

@@ -51,6 +51,12 @@ const CNTHCTL: u64 = 1;
 /// CNTHP_CTL_EL2: the timer of the hypervisor is on and its interrupt not masked.
 const CNTHP_ON: u64 = 1;
 
+/// Switches the timer of the hypervisor on or off.
+#[inline(always)]
+pub fn switch_timer(on: bool) {
+    regs::cnthp_ctl_el2::write(if on { CNTHP_ON } else { 0 });
+}
+
 /// Prepares this CPU for guests; once.
 pub fn init() {
     let counters = regs::mdcr_el2::read() & 0x1f;
@@ -62,7 +68,7 @@ pub fn init() {
     regs::cntvoff_el2::write(0);
     regs::cntp_ctl_el0::write(0);
     regs::cnthp_cval_el2::write(u64::MAX); // never
-    regs::cnthp_ctl_el2::write(CNTHP_ON);
+    switch_timer(true);
     regs::vpidr_el2::write(regs::midr_el1::read());
     regs::vtcr_el2::write(super::stage2::vtcr());
     super::cpu::isb();

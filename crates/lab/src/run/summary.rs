@@ -99,10 +99,12 @@ impl Summary {
         if self.end == End::Itself {
             match self.outcome.exit {
                 Exit::TimedOut => {
-                    problems.push(format!(
-                        "it timed out after {:.1} s",
-                        self.outcome.elapsed.as_secs_f64()
-                    ));
+                    let seconds = self.outcome.elapsed.as_secs_f64();
+                    let why = match self.outcome.stderr.contains(NO_TIMER) {
+                        true => ": all VCPUs waited, and no timer was set that would wake one",
+                        false => "",
+                    };
+                    problems.push(format!("it timed out after {seconds:.1} s{why}"));
                 }
                 Exit::Code(0) if self.known.power_off => {}
                 _ if self.runner == Runner::Kvm => problems.push(match &*self.outcome.stderr {
@@ -249,10 +251,14 @@ impl VmDocument {
     }
 }
 
-/// What QEMU says, but for that it was asked to end.
+/// A part of what QEMU says once, in deterministic time, when all CPUs wait and only input could wake one.
+const NO_TIMER: &str = "icount sleep disabled and no active timers";
+
+/// What QEMU says, but for what the summary says by itself: that it was asked to end, and that all CPUs wait.
 fn messages(outcome: &Outcome) -> String {
-    let asked = |line: &&str| line.contains("terminating on signal 15 from pid");
-    outcome.stderr.lines().filter(|line| !asked(line)).collect::<Vec<_>>().join("\n")
+    let known = ["terminating on signal 15 from pid", NO_TIMER];
+    let lines = outcome.stderr.lines();
+    lines.filter(|line| !known.iter().any(|it| line.contains(it))).collect::<Vec<_>>().join("\n")
 }
 
 /// By the hypervisor's report; without one, by what it said when the VM ended.
