@@ -20,7 +20,7 @@ use crate::lock::Own;
 use crate::locks;
 use crate::plan;
 use crate::scheduler::Scheduler;
-use crate::timer::{Deadlines, NEVER, Purpose};
+use crate::timer::{Deadlines, Purpose};
 use crate::trace::Ring;
 use crate::vm::{Vcpu, Vm};
 
@@ -246,9 +246,9 @@ impl Pcpu {
             if !exits::serve_interrupt(self) && !busy {
                 // Without a deadline the timer is off: in deterministic time, QEMU goes straight to the deadline of the next
                 // timer, and does not come back from the end of time.
-                guest_state::switch_timer(self.first_deadline() != NEVER);
+                guest_state::switch_off_useless_timer();
                 cpu::wait_for_interrupt();
-                guest_state::switch_timer(true);
+                guest_state::switch_on_timer();
                 // It ends the wait too, and would end all others.
                 if cpu::error_pending() {
                     exits::late_error(self);

@@ -51,10 +51,16 @@ const CNTHCTL: u64 = 1;
 /// CNTHP_CTL_EL2: the timer of the hypervisor is on and its interrupt not masked.
 const CNTHP_ON: u64 = 1;
 
-/// Switches the timer of the hypervisor on or off.
+/// Switches the timer of the hypervisor on.
 #[inline(always)]
-pub fn switch_timer(on: bool) {
-    regs::cnthp_ctl_el2::write(if on { CNTHP_ON } else { 0 });
+pub fn switch_on_timer() {
+    regs::cnthp_ctl_el2::write(CNTHP_ON);
+}
+
+/// Switches it off if it would not fire in the next centuries.
+#[inline(always)]
+pub fn switch_off_useless_timer() {
+    regs::cnthp_ctl_el2::write(regs::cnthp_cval_el2::read() >> 63 ^ CNTHP_ON);
 }
 
 /// Prepares this CPU for guests; once.
@@ -68,7 +74,7 @@ pub fn init() {
     regs::cntvoff_el2::write(0);
     regs::cntp_ctl_el0::write(0);
     regs::cnthp_cval_el2::write(u64::MAX); // never
-    switch_timer(true);
+    switch_on_timer();
     regs::vpidr_el2::write(regs::midr_el1::read());
     regs::vtcr_el2::write(super::stage2::vtcr());
     super::cpu::isb();

@@ -144,7 +144,7 @@ const FIGURES: &[Figure] = &[
         None,
         NONE,
     ),
-    figure(regulation::STOP, "memory budget used up, until the PCPU idles", Some(230), NONE),
+    figure(regulation::STOP, "memory budget used up, until the PCPU idles", Some(235), NONE),
     figure(
         regulation::RESUME,
         "memory budget renewed, until the guest's next instruction",
