@@ -34,10 +34,19 @@ pub enum Needs {
     Right,
     /// Colours, extra ones among them, and the serial port on which tasks ask for them.
     Colors,
+    /// Both.
+    ColorsAndGicV3,
     /// A device.
     Device,
     /// RAM that is mapped when it is touched.
     Ram,
+}
+
+impl Needs {
+    /// Returns true if the VM needs colours.
+    pub fn colors(self) -> bool {
+        matches!(self, Self::Colors | Self::ColorsAndGicV3)
+    }
 }
 
 const fn storm(mode: &'static str, needs: Needs) -> Storm {
@@ -49,7 +58,7 @@ const fn with_pause(mode: &'static str, needs: Needs, pause: u64) -> Storm {
 }
 
 /// All storms.
-pub const STORMS: [Storm; 43] = [
+pub const STORMS: [Storm; 44] = [
     storm("sgi-waiting", Needs::Nothing),
     storm("sgi-taking", Needs::Nothing),
     with_pause("sgi-taking", Needs::Nothing, 2_000),
@@ -89,6 +98,7 @@ pub const STORMS: [Storm; 43] = [
     storm("doorbell", Needs::Colors),
     storm("audit", Needs::Colors),
     storm("color-serial", Needs::Colors),
+    with_pause("color-serial-dozing", Needs::ColorsAndGicV3, 3_000),
     storm("console-call", Needs::Nothing),
     storm("console-uart", Needs::Nothing),
     storm("touch", Needs::Ram),
@@ -149,7 +159,7 @@ pub struct Place {
 impl Place {
     /// Whether the storm can take place there.
     pub fn allows(self, storm: Storm) -> bool {
-        self.gic == 3 || storm.needs != Needs::GicV3
+        self.gic == 3 || !matches!(storm.needs, Needs::GicV3 | Needs::ColorsAndGicV3)
     }
 
     /// From when until when, in microseconds after the start of the servers, the storm has to last.
@@ -169,7 +179,7 @@ impl Place {
             )
         };
         let needs = storm.needs;
-        let colors = |lines| if needs == Needs::Colors { lines } else { "" };
+        let colors = |lines| if needs.colors() { lines } else { "" };
         let (first, second) = if self.victim_first { (2, 1) } else { (1, 2) };
         let with_locks = [Needs::NoRight, Needs::Right].contains(&needs);
 
@@ -187,7 +197,7 @@ impl Place {
 
         let memory = match needs {
             Needs::Ram => "384MiB",
-            Needs::Colors => "24MiB",
+            _ if needs.colors() => "24MiB",
             _ => "4MiB",
         };
         let mode = if is_quiet { "none" } else { storm.mode };

@@ -9,7 +9,7 @@ use abi::limits::PAGE_BYTES;
 
 use spin::Once;
 
-use super::SIBLING;
+use super::{SIBLING, interrupts};
 use rt::arch::mmio::{Registers, UART};
 use rt::arch::ram::{self, Arena};
 use rt::arch::tables::{Granule, Tables, Use};
@@ -137,6 +137,11 @@ pub fn color_serial(number: u64) -> bool {
     let Some(port) = PORT.get().copied().flatten() else { return false };
     port.write8(0, ASKS[(number % ASKS.len() as u64) as usize]);
     true
+}
+
+/// The same; after each byte an interrupt of the sibling is pending for a moment.
+pub fn color_serial_dozing(number: u64) -> bool {
+    color_serial(number) && interrupts::pend_briefly(number)
 }
 
 /// Prints by hypercall.

@@ -35,7 +35,7 @@ fn burn(_: u64) -> bool {
 }
 
 /// All of them.
-pub const MODES: [Mode; 39] = [
+pub const MODES: [Mode; 40] = [
     // Quiet, to compare with.
     mode("none", Waits, nothing, burn),
     // Interrupts to a sibling that waits and cannot take them, takes each, computes, is off, never was on.
@@ -80,6 +80,8 @@ pub const MODES: [Mode; 39] = [
     mode("doorbell", Attacks, calls::find_doorbell, calls::doorbell),
     mode("audit", Attacks, nothing, calls::audit),
     mode("color-serial", Busy, calls::find_port, calls::color_serial),
+    // The sibling is sampled for the port, and waits.
+    mode("color-serial-dozing", Dozes, calls::find_port, calls::color_serial_dozing),
     mode("console-call", Attacks, nothing, calls::console),
     mode("console-uart", Attacks, nothing, calls::uart),
     // Stage-2 faults.
