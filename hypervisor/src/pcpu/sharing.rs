@@ -201,6 +201,7 @@ impl Pcpu {
         if !at.vcpu.is_ready() {
             at.vcpu.set_ready(true);
             at.vcpu.attention.leave();
+            color_serial::wake(at);
             if at.vcpu.alarm.load(Relaxed) != NEVER {
                 at.vcpu.alarm.store(NEVER, Relaxed);
                 self.set_first_alarm();

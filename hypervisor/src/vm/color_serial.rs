@@ -28,12 +28,14 @@ pub fn access(at: &Assignment, offset: u64, bytes: u64, write: Option<u64>) -> O
     Some(0)
 }
 
-/// Attends to a VCPU of this CPU that executes or waits: it may have to be sampled, or its guest
-/// has the task whose pages are to move, which is work of this VCPU.
+/// Attends to a VCPU of this CPU that executes or waits: if it executes, it may have to be sampled, by a timer that would
+/// interrupt others if it waits. Or its guest has the task whose pages are to move, which is work of this VCPU.
 #[inline(never)]
 pub fn attend(at: &Assignment, pcpu: &'static Pcpu) {
     let Some(mut port) = Port::of(at.vm) else { return };
-    if let Some(next) = port.first_sample(cpu::now()) {
+    if let Some(next) = port.first_sample(cpu::now())
+        && pcpu.is_next(at)
+    {
         pcpu.advance_deadline(Purpose::Sampling, next);
     }
     if at.vcpu.work.is_busy() {
@@ -45,7 +47,6 @@ pub fn attend(at: &Assignment, pcpu: &'static Pcpu) {
 }
 
 /// A VCPU goes off: if a task was found on it, the task has to ask again.
-#[inline(never)]
 pub(super) fn leave(at: &Assignment) {
     if take(at).is_some() {
         finish(at.vm, None);
@@ -63,6 +64,14 @@ pub(super) fn take(at: &Assignment) -> Option<Work> {
 pub(super) fn finish(vm: &'static Vm, result: Option<i64>) {
     if let Some(mut port) = Port::of(vm) {
         port.finish(result);
+    }
+}
+
+/// A VCPU does not wait any more: when it is entered, it is attended to.
+#[inline(always)]
+pub fn wake(at: &Assignment) {
+    if at.vm.color_serial.is_some() {
+        at.vcpu.attention.tell(false);
     }
 }
 
