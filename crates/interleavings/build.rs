@@ -101,7 +101,7 @@ const TICKET: [Mutant; 4] = [
 ];
 
 /// Those of what CPUs do, in these files of the hypervisor.
-const CPUS: [(&str, Mutant); 12] = [
+const CPUS: [(&str, Mutant); 13] = [
     ("", Mutant { name: "real", replaced: &[] }),
     (
         "pcpu/sharing.rs",
@@ -189,13 +189,17 @@ const CPUS: [(&str, Mutant); 12] = [
         },
     ),
     (
-        "vdev/gic/inject.rs",
+        "pcpu/sharing.rs",
         Mutant {
-            name: "masks_without_a_kick",
-            replaced: &[(
-                "let kicks = attention.tell(true);",
-                "attention.tell(false);\n        let kicks = false;",
-            )],
+            name: "masks_without_waking",
+            replaced: &[("                    self.wake(it, now);\n", "")],
+        },
+    ),
+    (
+        "vdev/gic/attention.rs",
+        Mutant {
+            name: "settles_without_folding",
+            replaced: &[("if !wakes && called.is_some() {", "if !wakes {")],
         },
     ),
     (

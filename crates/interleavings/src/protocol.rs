@@ -94,7 +94,7 @@ struct Pcpu<'a> {
     /// The list registers.
     lists: u8,
     entries: u32,
-    /// Kicks that it took while the VCPU waited, and kicks for which the VCPU pays.
+    /// Kicks that it took while the VCPU waited, and kicks that were counted then: the VCPU pays for them, or wakes.
     taken: u32,
     paid: u32,
 }

@@ -73,6 +73,15 @@ const IGNORED: Vms = &[
     &[(1, &[Send(1, 5), Send(1, 6)]), (0, &[Handle, Handle])],
 ];
 
+/// The same; what it waits for was in its list registers before, and comes from the VCPU that gives the resource back.
+const IGNORED_AGAIN: Vms = &[
+    &[
+        (1, &[Open, Lock(0), Send(1, 3), Handle, Unlock(0), Send(1, 3)]),
+        (0, &[Open, Disable(LOCK_INTERRUPT), Handle, Send(0, 9), Ask(0), Handle]),
+    ],
+    &[(1, &[Send(1, 5), Send(1, 6)]), (0, &[Handle, Handle])],
+];
+
 /// VCPUs of a VM that open the same resource.
 const OPENING: Vms = &[&[(0, &[Open, Close]), (1, &[Open])]];
 
@@ -130,6 +139,11 @@ fn time_goes_on_where_resources_are_taken_away() {
 }
 
 #[test]
+fn what_is_sent_comes_after_a_resource_that_the_guest_ignores() {
+    some_with_locks(IGNORED_AGAIN);
+}
+
+#[test]
 fn a_resource_is_open_whoever_opened_it() {
     some_with_locks(OPENING);
 }
@@ -157,7 +171,8 @@ mod mutants {
         kicks_before_the_grant in SHARING
         two_owners in SHARING
         opens_and_closes_alike in OPENING
-        masks_without_a_kick in ASSIGNED
+        masks_without_waking in ASSIGNED
+        settles_without_folding in IGNORED_AGAIN
         waits_for_those_who_sleep in WITHDRAWN
         trusts_what_seems_listed in ROUTED
     }

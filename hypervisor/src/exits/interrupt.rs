@@ -157,9 +157,7 @@ fn device(intid: u32, pcpu: &'static Pcpu, now: u64) -> bool {
     pcpu.count_for(at, now);
     pcpu.notice(at, now);
     if !pcpu.is_next(at) {
-        at.vm.gic.mask(&GicEnv::any(at.vm), intid);
-        pcpu.count_for(at, now);
-        pcpu.waits_on(at, 1, now);
+        pcpu.mask(at, intid, now);
     }
     true
 }

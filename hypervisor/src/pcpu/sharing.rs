@@ -98,13 +98,34 @@ impl Pcpu {
     /// Returns the VCPU of this CPU to which an interrupt of an assigned device goes, or another one of
     /// its VM; `None` if the VM has none here.
     pub fn owner(&self, intid: u32) -> Option<&'static Assignment> {
-        let mut owner = None;
+        let (mut owner, mut target) = (None, None);
         for at in self.assignments().iter().filter(|at| at.vm.gic.owns(intid)) {
-            if owner.is_none() || at.vm.gic.target(intid) == Some(at.vcpu.index) {
+            if owner.is_none() {
+                target = at.vm.gic.target(intid);
+            }
+            if owner.is_none() || target == Some(at.vcpu.index) {
                 owner = Some(at);
             }
         }
         owner
+    }
+
+    /// An interrupt of an assigned device of the VM came at `now`, and the VCPU that gets it does not execute: it comes here
+    /// again only after the VCPUs of the VM have executed. For which of them it came is not certain, because their
+    /// guest can send it elsewhere while it is on its way. So a device interrupts other VCPUs at most twice for each time
+    /// that its own get the PCPU, whatever their guest does.
+    #[inline(never)]
+    pub fn mask(&'static self, at: &Assignment, intid: u32, now: u64) {
+        for it in self.assignments() {
+            if core::ptr::eq(it.vm, at.vm) && !self.is_next(it) {
+                it.vm.gic.mask(&GicEnv::any(it.vm), it.vcpu.index, intid);
+                self.count_for(at, now);
+                if it.vcpu.power() == Power::On {
+                    self.wake(it, now);
+                }
+            }
+        }
+        self.waits_on(at, 1, now);
     }
 
     /// A VCPU may have got an interrupt: wakes it if it has, and is on. `now`: the time of the interrupt.

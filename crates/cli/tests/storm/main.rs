@@ -204,6 +204,7 @@ fn a_storm_takes_nothing_from_a_neighbour() {
         (place(3, 3, false, works), named("console-call", 0)),
         (place(3, 3, false, works), named("console-uart", 0)),
         (place(3, 1, false, works), named("device", 0)),
+        (place(3, 1, true, works), named("device-nowhere", 0)),
         (place(2, 3, false, works), named("timer", 0)),
         (place(2, 1, false, works), named("cpu-on-off", 0)),
     ]);

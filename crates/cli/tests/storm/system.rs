@@ -58,7 +58,7 @@ const fn with_pause(mode: &'static str, needs: Needs, pause: u64) -> Storm {
 }
 
 /// All storms.
-pub const STORMS: [Storm; 44] = [
+pub const STORMS: [Storm; 47] = [
     storm("sgi-waiting", Needs::Nothing),
     storm("sgi-taking", Needs::Nothing),
     with_pause("sgi-taking", Needs::Nothing, 2_000),
@@ -88,6 +88,9 @@ pub const STORMS: [Storm; 44] = [
     with_pause("device-taking", Needs::Device, 3_000),
     with_pause("device-dozing", Needs::Device, 1_000),
     storm("device-off", Needs::Device),
+    storm("device-nowhere", Needs::Device),
+    storm("device-nowhere-off", Needs::Device),
+    storm("device-leaving", Needs::Device),
     storm("device-router", Needs::Device),
     storm("timer", Needs::Nothing),
     storm("cpu-on-off", Needs::Nothing),

@@ -63,6 +63,8 @@ pub mod color_serial {
 
     pub fn attend(_: &Assignment, _: &'static Pcpu) {}
 
+    pub fn wake(_: &Assignment) {}
+
     pub fn sample(_: &Assignment, _: &'static Pcpu, _: bool) {}
 }
 

@@ -18,7 +18,10 @@
 //!   finds that the VCPU has nothing to do, and the second wakes it in any case. So the cost of
 //!   kicks for others on its PCPU is limited by how often the VCPU gets the PCPU, whatever its
 //!   siblings do.
-//! - A kick is counted ([`Attention::take_kicks`]) before it is sent.
+//! - A kick is counted ([`Attention::take_kicks`]) before it is sent. If the VCPU goes on waiting after a
+//!   kick, it pays for those that were counted; if it wakes, the time is its own. Nobody would pay for a
+//!   kick that arrives after the VCPU was woken by what is told, executed, and waits again; but all
+//!   this takes longer than to send the kick.
 
 use core::sync::atomic::{AtomicU8, Ordering::SeqCst};
 
@@ -148,7 +151,8 @@ impl Attention {
         // One that was found to have nothing to do before, and had something, wakes also if that was taken back
         // meanwhile: otherwise its siblings could have it kicked again and again.
         let wakes = is_due() || place == Place::Settled && called == Some(true);
-        if !wakes {
+        // Its list registers were brought up to date only for a note.
+        if !wakes && called.is_some() {
             self.settle();
         }
         wakes

@@ -39,7 +39,7 @@ pub(super) struct Bank {
     /// Of `hardware`: enabled in the physical controller.
     pub physical: u32,
     /// Of `hardware`, for each VCPU: masked in the physical controller while they are routed to it, until
-    /// it executes again.
+    /// it executes.
     pub masked: [u32; VCPUS_MAX],
     /// GICD_IPRIORITYR.
     pub priority: [u8; 32],
@@ -98,11 +98,14 @@ impl Bank {
         self.enabled & (self.group1 & groups.one | !self.group1 & groups.zero)
     }
 
-    /// Masked where they are routed now.
+    /// Routed to somebody, and not masked there.
     #[inline]
-    pub fn held_back(&self) -> u32 {
-        let masked = self.masked.iter().zip(&self.targets);
-        masked.fold(0, |set, (masked, targets)| set | masked & targets)
+    pub fn sent(&self) -> u32 {
+        let all = self.masked.iter().zip(&self.targets);
+        let (routed, masked) = all.fold((0, 0), |(routed, held), (masked, targets)| {
+            (routed | targets, held | masked & targets)
+        });
+        routed & !masked
     }
 
     /// Could be put into a list register of `vcpu`.

@@ -3,10 +3,10 @@
 
 use super::VGic;
 use super::bank::bits;
-use super::env::{Env, Physical};
+use super::env::Env;
 use super::mmio::{Register, banked};
 use super::senders::SGIS;
-use super::state::{Groups, State};
+use super::state::Groups;
 
 /// Bytes of its registers.
 const BYTES: u64 = 0x1000;
@@ -125,7 +125,7 @@ impl VGic {
         for (intid, targets) in (first..).zip(value.to_le_bytes()).take(bytes) {
             let place = state.locate(vcpu, intid as u32).filter(|_| intid >= 32);
             if let Some((at, n)) = place.filter(|_| self.vcpus() > 1) {
-                concerned |= state.target(env, vcpu, (at, n), targets);
+                concerned |= state.send_to(env, vcpu, (at, n), targets);
             }
         }
         self.finish(env, state, Some(vcpu), concerned);
@@ -145,31 +145,6 @@ impl VGic {
             state.add_senders(target, (value & 0xf) as usize, 1 << vcpu);
         }
         self.finish(env, state, Some(vcpu), targets);
-    }
-}
-
-impl State {
-    /// Sends a shared interrupt (bank and number) to one of these VCPUs; returns the VCPUs concerned.
-    fn target<E: Env>(
-        &mut self,
-        env: &E,
-        vcpu: usize,
-        (at, n): (usize, usize),
-        targets: u8,
-    ) -> u32 {
-        let bit = 1 << n;
-        for (target, set) in self.banks[at].targets.iter_mut().take(self.vcpus).enumerate() {
-            *set = *set & !bit | u32::from(targets >> target & 1) << n;
-        }
-        let first = targets.trailing_zeros() as usize;
-        if self.banks[at].hardware & bit != 0
-            && first < self.vcpus
-            && let Physical::Shared { intid } = self.physical(at, n)
-        {
-            env.set_target(intid, first);
-            self.update_physical(env, at);
-        }
-        self.withdraw(at, bit, vcpu) | self.takers(at, bit)
     }
 }
 

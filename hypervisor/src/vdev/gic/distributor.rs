@@ -1,8 +1,8 @@
 //! Registers that only the distributor has.
 
 use super::VGic;
-use super::env::{Env, Physical};
-use super::state::{Groups, State};
+use super::env::Env;
+use super::state::Groups;
 
 const CTLR: usize = 0x0000;
 const TYPER: usize = 0x0004;
@@ -107,31 +107,9 @@ impl VGic {
             _ => shared.router & 0xffff_ffff | value << 32,
         } & AFFINITY;
         shared.router = router;
-        let concerned = state.route(env, vcpu, from / 8, router);
+        let (at, n) = (self.vcpus() + from / 256, from / 8 % 32);
+        let target = if router < self.vcpus() as u64 { 1 << router } else { 0 };
+        let concerned = state.send_to(env, vcpu, (at, n), target);
         self.finish(env, state, Some(vcpu), concerned);
-    }
-}
-
-impl State {
-    /// Routes shared interrupt `index` to the VCPU with that affinity, or to none; returns the
-    /// VCPUs concerned.
-    fn route<E: Env>(&mut self, env: &E, vcpu: usize, index: usize, affinity: u64) -> u32 {
-        let at = self.vcpus + index / 32;
-        let bit = 1 << (index % 32);
-        let target = usize::try_from(affinity).ok().filter(|&target| target < self.vcpus);
-        for targets in &mut self.banks[at].targets {
-            *targets &= !bit;
-        }
-        if let Some(target) = target {
-            self.banks[at].targets[target] |= bit;
-        }
-        if self.banks[at].hardware & bit != 0
-            && let Some(target) = target
-            && let Physical::Shared { intid } = self.physical(at, index % 32)
-        {
-            env.set_target(intid, target);
-            self.update_physical(env, at);
-        }
-        self.withdraw(at, bit, vcpu) | self.takers(at, bit)
     }
 }

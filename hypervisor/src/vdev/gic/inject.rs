@@ -142,34 +142,30 @@ impl VGic {
     }
 
     /// Serves the notes for `vcpu` of this PCPU, if there are any: brings its list registers up to
-    /// date, and unmasks the masked interrupts of its devices. Returns the result of
+    /// date, and unmasks the interrupts of its devices if it executes. Returns the result of
     /// [`Attention::take`](super::Attention::take).
     pub fn attend<E: Env>(&self, env: &E, vcpu: usize) -> Option<bool> {
+        let attention = env.attention(vcpu).filter(|_| vcpu < self.vcpus.len())?;
         // Before the state is read: a later change is noted again.
-        let notes = env.attention(vcpu).filter(|_| vcpu < self.vcpus.len())?.take()?;
+        let notes = attention.take()?;
         let mut state = self.lock();
-        state.unmask(env, vcpu);
+        if attention.is_running() {
+            state.unmask(env, vcpu);
+        }
         self.finish(env, state, Some(vcpu), 1 << vcpu);
         Some(notes)
     }
 
-    /// Masks physical shared interrupt `physical` of this VM, which came while the VCPU of this
-    /// PCPU to which it is routed does not execute. The interrupt stays masked until that VCPU
-    /// executes. So devices interrupt other VCPUs once for each time that their own gets the PCPU,
-    /// whatever their guest does to them. A VCPU that waits is woken: it may wait for this
-    /// interrupt.
-    pub fn mask<E: Env>(&self, env: &E, physical: u32) {
+    /// Masks physical shared interrupt `physical` of this VM for `vcpu` of this PCPU, which does not execute, until it
+    /// does. The caller lets a VCPU that waits execute, because it may wait for this interrupt.
+    pub fn mask<E: Env>(&self, env: &E, vcpu: usize, physical: u32) {
         let mut state = self.lock();
         let Some((at, n)) = self.locate_physical(&state, physical) else { return };
-        let Some(vcpu) = state.first_target(at, n) else { return };
-        let Some(attention) = env.attention(vcpu) else { return };
-        state.banks[at].masked[vcpu] |= 1 << n;
+        let Some(masked) = state.banks[at].masked.get_mut(vcpu) else { return };
+        *masked |= 1 << n;
         state.update_physical(env, at);
-        // It may have been sent to another PCPU meanwhile, where its VCPU executes.
-        let kicks = attention.tell(true);
-        drop(state);
-        if kicks {
-            env.kick(vcpu);
+        if let Some(attention) = env.attention(vcpu) {
+            attention.tell(false);
         }
     }
 

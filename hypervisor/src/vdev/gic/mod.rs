@@ -105,8 +105,8 @@ pub struct VGic {
 /// State of a VCPU that is read without the lock.
 #[derive(Debug)]
 struct Vcpu {
-    /// The VCPU is started and no interrupt waits for a list register. Written
-    /// on its own PCPU.
+    /// The VCPU is started and no interrupt waits for a list register. Others clear it
+    /// ([`VGic::take_lock_for`]); all write it under the lock.
     direct: AtomicBool,
     /// Templates of list registers for its private interrupts from INTID 16; empty for those
     /// without a physical interrupt.

@@ -134,7 +134,7 @@ impl State {
     /// disables the rest.
     pub fn update_physical<E: Env>(&mut self, env: &E, bank: usize) {
         let own = &self.banks[bank];
-        let wanted = own.hardware & own.deliverable(self.groups) & !own.held_back();
+        let wanted = own.hardware & own.deliverable(self.groups) & own.sent();
         let changed = wanted ^ self.banks[bank].physical;
         self.banks[bank].physical = wanted;
         for n in bits(changed) {
@@ -145,6 +145,39 @@ impl State {
     /// Returns the VCPU to which the physical interrupt behind a shared one is sent, if to any.
     pub fn first_target(&self, bank: usize, n: usize) -> Option<usize> {
         self.banks[bank].targets.iter().take(self.vcpus).position(|set| set >> n & 1 != 0)
+    }
+
+    /// Sends a shared interrupt (bank and number) to one of these VCPUs, one bit each, or to nobody, on behalf of `vcpu`. The
+    /// physical one behind it goes to the first of them. Returns the VCPUs concerned.
+    #[inline(never)]
+    pub fn send_to<E: Env>(
+        &mut self,
+        env: &E,
+        vcpu: usize,
+        (at, n): (usize, usize),
+        targets: u8,
+    ) -> u32 {
+        let bit = 1 << n;
+        let physical = self.physical(at, n);
+        let bank = &mut self.banks[at];
+        for (target, set) in bank.targets.iter_mut().take(self.vcpus).enumerate() {
+            *set = *set & !bit | u32::from(targets >> target & 1) << n;
+        }
+        if bank.physical & bit != 0 {
+            // It may be masked for the new target, to which it must not come before that is effective.
+            bank.physical &= !bit;
+            env.set_enabled(physical, false);
+            env.settle();
+        }
+        let first = targets.trailing_zeros() as usize;
+        if bank.hardware & bit != 0
+            && first < self.vcpus
+            && let Physical::Shared { intid } = physical
+        {
+            env.set_target(intid, first);
+        }
+        self.update_physical(env, at);
+        self.withdraw(at, bit, vcpu) | self.takers(at, bit)
     }
 
     /// A VCPU executes: interrupts of devices that were masked because it did not may come again.
@@ -208,13 +241,13 @@ impl State {
         bits(self.settling).filter(runs).fold(0, |set, vcpu| set | 1 << vcpu)
     }
 
-    /// Returns true if a VCPU that waits can have an interrupt to take, or keeps the physical controller
-    /// from sending one that another VCPU deactivated. Of what is listed it may be done with all, unless
-    /// it was looked at since; then another VCPU may get what it seems to hold.
+    /// Returns true if a VCPU that waits can have an interrupt to take, or holds one that another VCPU deactivated: it
+    /// keeps the physical controller from sending that one, and those that can take it now from getting it. Of what is
+    /// listed it may be done with all, unless it was looked at since; then another VCPU may get what it seems to hold.
     fn can_take(&self, vcpu: usize, place: Place) -> bool {
         let shared = self.banks.get(self.vcpus..).unwrap_or_default();
         let ready = |bank: &Bank| {
-            let ended = bank.released & bank.hardware;
+            let ended = bank.released & (bank.hardware | bank.takable(self.groups));
             match place {
                 Place::Settled => bank.ready(self.groups, vcpu) | ended & bank.held[vcpu],
                 _ => (bank.takable(self.groups) | ended) & (bank.targets[vcpu] | bank.held[vcpu]),

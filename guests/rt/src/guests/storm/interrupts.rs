@@ -165,6 +165,28 @@ pub fn device(number: u64) -> bool {
     true
 }
 
+/// Routes it to the sibling, and then to nobody.
+pub fn device_of_nobody() {
+    device_of_sibling();
+    gic::route(alarm::INTID, affinity(99));
+}
+
+/// Makes it pending, or takes that back.
+pub fn device_again(number: u64) -> bool {
+    let what = if number.is_multiple_of(2) { Bits::SetPending } else { Bits::ClearPending };
+    gic::write_shared(what, bit(alarm::INTID));
+    true
+}
+
+/// Makes it pending for the sibling, and routes it to this VCPU while it is on its way.
+pub fn device_leaving(_: u64) -> bool {
+    gic::route(alarm::INTID, affinity(SIBLING));
+    gic::write_shared(Bits::SetPending, bit(alarm::INTID));
+    gic::route(alarm::INTID, affinity(0));
+    gic::write_shared(Bits::ClearPending, bit(alarm::INTID));
+    true
+}
+
 /// Makes it pending, and routes it to this VCPU, which does not take it, and to the sibling.
 pub fn device_router(number: u64) -> bool {
     match number % 3 {

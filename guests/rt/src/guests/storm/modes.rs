@@ -35,7 +35,7 @@ fn burn(_: u64) -> bool {
 }
 
 /// All of them.
-pub const MODES: [Mode; 40] = [
+pub const MODES: [Mode; 43] = [
     // Quiet, to compare with.
     mode("none", Waits, nothing, burn),
     // Interrupts to a sibling that waits and cannot take them, takes each, computes, is off, never was on.
@@ -67,6 +67,9 @@ pub const MODES: [Mode; 40] = [
     mode("device-taking", Takes, interrupts::device_of_sibling, interrupts::device),
     mode("device-dozing", Dozes, interrupts::device_of_sibling, interrupts::device),
     mode("device-off", Off, interrupts::device_of_sibling, interrupts::device),
+    mode("device-nowhere", Waits, interrupts::device_of_nobody, interrupts::device_again),
+    mode("device-nowhere-off", Off, interrupts::device_of_nobody, interrupts::device_again),
+    mode("device-leaving", Off, interrupts::device_of_sibling, interrupts::device_leaving),
     mode("device-router", Takes, interrupts::device_of_sibling, interrupts::device_router),
     // The sibling sleeps for a microsecond, again and again.
     mode("timer", Naps, nothing, burn),

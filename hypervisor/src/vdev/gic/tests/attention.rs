@@ -131,7 +131,7 @@ fn a_device_that_went_elsewhere_meanwhile_leaves_no_vcpu_deaf() {
     vm.route(1, DEVICE.0, 1);
     vm.on(pcpu, || vm.gic.hardware_interrupt(&vm.machine, pcpu, intid));
     vm.settle();
-    vm.gic.mask(&vm.machine, intid);
+    vm.gic.mask(&vm.machine, pcpu, intid);
     vm.quiet(0, DEVICE.1);
     vm.send_sgi(0, 2, 7);
     assert_eq!(vm.drain(1), [7, DEVICE.0]);
@@ -187,7 +187,7 @@ fn a_device_interrupts_once_while_its_vcpu_does_not_execute() {
 fn a_device_that_came_before_its_vcpu_started_comes_again() {
     let vm = Vm::configured(2);
     vm.on(0, || vm.gic.stop_vcpu(&vm.machine, 0));
-    vm.gic.mask(&vm.machine, DEVICE.1);
+    vm.gic.mask(&vm.machine, 0, DEVICE.1);
     vm.on(0, || vm.gic.start_vcpu(&vm.machine, 0));
     vm.fire(0, DEVICE.1);
     vm.settle();

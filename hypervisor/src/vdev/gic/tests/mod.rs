@@ -3,7 +3,9 @@
 mod attention;
 mod banked;
 mod delivery;
+mod devices;
 mod lifecycle;
+mod looked_at;
 mod machine;
 mod overflow;
 mod places;

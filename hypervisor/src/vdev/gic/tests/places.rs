@@ -62,7 +62,10 @@ impl Vm {
         if let Physical::Shared { intid } = Physical::of(vcpu, intid)
             && self.place_of(vcpu) != Place::Running
         {
-            self.gic.mask(&self.machine, intid);
+            self.gic.mask(&self.machine, vcpu, intid);
+            if self.is_waiting(vcpu) {
+                self.wake(vcpu);
+            }
         }
     }
 
