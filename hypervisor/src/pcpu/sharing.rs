@@ -100,10 +100,8 @@ impl Pcpu {
     pub fn owner(&self, intid: u32) -> Option<&'static Assignment> {
         let (mut owner, mut target) = (None, None);
         for at in self.assignments().iter().filter(|at| at.vm.gic.owns(intid)) {
-            if owner.is_none() {
-                target = at.vm.gic.target(intid);
-            }
-            if owner.is_none() || target == Some(at.vcpu.index) {
+            let mut target = || *target.get_or_insert_with(|| at.vm.gic.target(intid));
+            if owner.is_none() || target() == Some(at.vcpu.index) {
                 owner = Some(at);
             }
         }

@@ -133,8 +133,9 @@ fn kicks_in_vain(workspace: &Workspace) -> Result<Range> {
     let mut machine = Machine::new(workspace, KICKS, |_| true)?;
     machine.tell("storm.mode=pend-dozing storm.pause=300 storm.ms=2".into())?;
     let mut kicks = Vec::new();
-    log::follow(&machine, workspace, &[WAITS_ON, SWITCH], |cpu, _, visited| {
-        if cpu == OTHER && visited.functions == 1 && !visited.waited {
+    log::follow(&machine, workspace, &[WAITS_ON, SWITCH], |cpu, event, visited| {
+        let interrupted = cpu == OTHER && event == Event::Interrupt;
+        if interrupted && visited.functions == 1 && !visited.waited {
             kicks.push(visited.instructions);
         }
     })?;

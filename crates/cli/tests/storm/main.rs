@@ -18,8 +18,9 @@ use trace::Event;
 
 /// How much less, in millionths, the victim may work than in a quiet run: the console and turns of the emulator take some.
 const LOSS_MAX_PPM: u64 = 10_000;
-/// How much more, because the attacker pays for the longest time that a switch or a kick takes.
-const GAIN_MAX_PPM: u64 = 20_000;
+/// How much more: the attacker pays for the longest time that a switch or a kick takes, and at most with its whole budget, of
+/// 1 ms in the 8 ms of the victim.
+const GAIN_MAX_PPM: u64 = 125_000;
 /// The same where it goes before the VCPU of the attacker.
 const LOSS_FIRST_MAX_PPM: u64 = 1_000;
 /// How late the scheduler's timer is served at most, in nanoseconds, one for each instruction: the
