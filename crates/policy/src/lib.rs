@@ -5,6 +5,7 @@
 //! allocation (state that depends on the size of the machine lies in slices of
 //! the caller), bounded work per call, and the same results for the same calls.
 //!
+//! - [`channel`]: which messages between VMs pass, and when they interrupt;
 //! - [`color`]: which memory lies in which part of the last-level cache;
 //! - [`server`]: how much processor time a VCPU gets, and when;
 //! - [`bandwidth`]: how many memory accesses a VCPU may make, and when;
@@ -18,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bandwidth;
+pub mod channel;
 pub mod color;
 pub mod cpu;
 pub mod lock;

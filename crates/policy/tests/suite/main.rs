@@ -1,6 +1,7 @@
-//! Colours, servers, budgets, locks and the decisions of a PCPU. `server_reference`, which takes longest, is a program of its own.
+//! Colours, servers, budgets, locks, channels and the decisions of a PCPU. `server_reference`, which takes longest, is a program of its own.
 
 mod alone;
+mod channel;
 mod color_frames;
 mod color_pool;
 mod color_regions;
