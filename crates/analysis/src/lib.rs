@@ -10,6 +10,7 @@
 //! - [`memory`]: what other PCPUs cost by their memory accesses, and budgets against that
 //!   (XenThrottle, Eq. 3.1 to 3.8, as published and as they hold);
 //! - [`overheads`]: what the hypervisor takes;
+//! - [`chain`]: how long data takes through several tasks and channels;
 //! - [`vmpcp`]: tasks that share resources across VCPUs (vMPCP, Eq. 1 to 16, as published and as
 //!   they hold);
 //! - [`crpd`]: what tasks cost each other in the cache; [`utilization`]: shares of a processor.
@@ -42,6 +43,7 @@
 #![forbid(unsafe_code)]
 
 mod brute_force;
+pub mod chain;
 pub mod crpd;
 mod divisor;
 mod failure;
