@@ -259,6 +259,22 @@ impl Chain {
         total([waits, self.unsaved()])
     }
 
+    /// Bounds the same as [`Chain::reaction_time`], but from an event itself if events begin the chain and
+    /// the delays of the steps that they activate count from their events. The jitter of the events
+    /// does not count then.
+    ///
+    /// # Errors
+    ///
+    /// [`ChainError::FromNominal`], [`ChainError::Seldom`] and [`ChainError::TooLong`].
+    pub fn reaction_time_from_event(&self) -> Result<Duration, ChainError> {
+        let reaction = self.reaction_time()?;
+        match (self.source, self.segments[0].from_nominal) {
+            (Source::State, _) => Ok(reaction),
+            (Source::Events(events), None) => Ok(Duration(reaction.0 - events.jitter().0)),
+            (Source::Events(_), Some(step)) => Err(ChainError::FromNominal { step }),
+        }
+    }
+
     /// Bounds the maximum data age: from the time at which the state was sampled, or from the nominal
     /// time of an event, to the time at which the output that was made from it is replaced.
     ///

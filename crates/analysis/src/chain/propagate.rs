@@ -76,9 +76,8 @@ pub fn propagate<E>(
     mut delays: impl FnMut(&[EventStream]) -> Result<Vec<Delay>, E>,
 ) -> Result<Propagated, PropagationError<E>> {
     let limit = limit.min(LONGEST);
-    // What activates a step if no delay varies.
-    let roots = (0..activations.len()).map(|step| root(activations, step));
-    let mut current = roots.collect::<Result<Vec<_>, _>>()?;
+    let first = (0..activations.len()).map(|step| first(activations, step));
+    let mut current = first.collect::<Result<Vec<_>, _>>()?;
     let mut grew = None;
     for round in 1..=rounds {
         let found = delays(&current).map_err(PropagationError::NoBound)?;
@@ -115,12 +114,15 @@ pub fn propagate<E>(
     Err(PropagationError::Diverges { step, jitter })
 }
 
-/// Returns the stream that activates the first step of those that activate this one.
-fn root<E>(activations: &[Activation], step: usize) -> Result<EventStream, PropagationError<E>> {
+/// Returns the stream of a step with which the search begins: that of the first one of the steps that
+/// activate it, as if no delay varied; and if that is not the step itself, at the largest distance,
+/// since distances shrink as jitter grows.
+fn first<E>(activations: &[Activation], step: usize) -> Result<EventStream, PropagationError<E>> {
     let mut at = step;
     for _ in activations {
         match activations.get(at) {
-            Some(Activation::Own(stream)) => return Ok(*stream),
+            Some(Activation::Own(stream)) if at == step => return Ok(*stream),
+            Some(Activation::Own(stream)) => return Ok(stream.farthest()),
             Some(Activation::Output(before)) => at = *before,
             None => return Err(PropagationError::NoSuchStep(at)),
         }

@@ -165,6 +165,11 @@ impl EventStream {
         Self { distance, ..self }.with_jitter(Duration(self.jitter + varies))
     }
 
+    /// Returns the same stream with the largest distance.
+    pub(super) fn farthest(self) -> Self {
+        Self { distance: self.period, ..self }
+    }
+
     /// Returns the same stream with the jitter and the distance of others of the same period.
     pub(super) fn with_those_of(self, jitter: &Self, distance: &Self) -> Self {
         Self { jitter: jitter.jitter, distance: distance.distance, ..self }

@@ -113,7 +113,8 @@ fn interrupts_keep_to_the_bound() {
         }
         for (index, first) in interrupts.iter().enumerate() {
             for (others, last) in interrupts[index..].iter().enumerate() {
-                assert!(others as u64 + 1 <= bound.tokens_in(ns(last - first)));
+                let interrupts = others as u64 + 1;
+                assert!(interrupts <= bound.tokens_in(ns(last - first)));
             }
         }
     }

@@ -4,9 +4,11 @@ mod bucket;
 mod exhaustive;
 mod mutants;
 mod never;
+mod peer;
 mod queue;
 mod reached;
 mod run;
+mod scheduled;
 mod streams;
 mod unbounded;
 
