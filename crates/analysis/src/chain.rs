@@ -3,16 +3,16 @@
 //! A [`Chain`] begins with external events, or with a task that samples an external state. Each
 //! [`Step`] is activated by the outputs of the step before, or by a stream of its own and then
 //! reads the latest output of the step before. [`propagate`] finds the jitter of steps that others
-//! activate, [`queue`] the sizes of buffers between steps, and [`bucket`] the messages that a
-//! limited sender can send.
+//! activate, [`queue`] the sizes of buffers between steps, [`bucket`] the messages that a limited
+//! sender can send, and [`channel`] the time that they take.
 //!
 //! # Segments
 //!
-//! A *segment* is a step with a stream of its own, and the steps after it that its outputs activate.
-//! Let the stream have nominal times at most `L` apart and jitter `J`, and let `W` be the sum of the
-//! longest delays of the segment's steps. The job for nominal time `n` reads at `n` or later, and
-//! the segment writes its result at `n + J + W` or earlier, because each step adds at most
-//! `worst` to the latest and `best` to the earliest time ([`EventStream::after`]). Results are
+//! A *segment* is a step with a stream of its own, and the steps after it that its outputs
+//! activate. Let the stream have nominal times at most `L` apart and jitter `J`, and let `W` be the
+//! sum of the longest delays of the segment's steps. The job for nominal time `n` reads at `n` or
+//! later, and the segment writes its result at `n + J + W` or earlier, because each step adds at
+//! most `worst` to the latest and `best` to the earliest time ([`EventStream::after`]). Results are
 //! written in the order of `n`.
 //!
 //! # What is bounded
@@ -38,10 +38,10 @@
 //! # Why it holds
 //!
 //! *Reaction.* Let a value be written at `w`, or let the state change at `w`, and let `m` be the
-//! nominal time of the last job of the next segment that reads before `w`. The job after it reads at
-//! `w` or later, so that it gets the value or a later one. Now `m <= w`, because no job reads before
-//! its nominal time, and so the nominal time of that job is at most `w + L`, and it writes at
-//! `w + L + J + W` or earlier. The sum over all segments is
+//! nominal time of the last job of the next segment that reads before `w`. The job after it reads
+//! at `w` or later, so that it gets the value or a later one. Now `m <= w`, because no job reads
+//! before its nominal time, and so the nominal time of that job is at most `w + L`, and it writes
+//! at `w + L + J + W` or earlier. The sum over all segments is
 //!
 //! ```text
 //! reaction <= sum of (L + J + W)
@@ -53,27 +53,28 @@
 //!
 //! *Age.* A job that reads at `r` gets the result with nominal time `n` of the segment before. The
 //! next result of that segment is not written yet, so that `r <= n + L + J + W`. The last output
-//! appears at `n + J + W` at the latest, and its successor at `n + L + J + W`. The sum of
-//! `L + J + W` over all segments bounds the data age. So maximum reaction time and data age have the
-//! same bound; that they are the same is shown by Günzel, Ueter, Chen, von der Brüggen and Chen ("On
-//! the Equivalence of Maximum Reaction Time and Maximum Data Age for Cause-Effect Chains", ECRTS
-//! 2023). The reduced data age has no last `L`; and if the delays of the last segment count from
-//! events, no last `J` either, because then the last output appears `W` after the release of the job
-//! that reads at `r`.
+//! appears at `n + J + W` at the latest, and its successor at `n + L + J + W`. The sum of these
+//! over all segments bounds the data age. So maximum reaction time and data age have the same
+//! bound; that they are the same is shown by Günzel, Ueter, Chen, von der Brüggen and Chen ("On the
+//! Equivalence of Maximum Reaction Time and Maximum Data Age for Cause-Effect Chains", ECRTS 2023).
+//! The reduced data age has no last `L`; and if the delays of the last segment count from events,
+//! no last `J` either, because then the last output appears `W` after the release of the job that
+//! reads at `r`.
 //!
-//! *Starts after its writer.* If a job of a sampling task starts only when no job of the step before
-//! is pending ([`Sampling::starts_after_writer`]), the `W` of the segment before loses the delay of
-//! its last step, both times. Let `a` be the activation of that last step for the value: a sampling
-//! job that is released at `a` or later starts after `w`. So the last job that reads before `w` is
-//! released before `a`, and `m <= a`. For the age, the next result's last step cannot be pending at
-//! `r`, so it is activated at `r` or later. (Dürr et al. use priorities in the same way.)
+//! *Starts after its writer.* If a job of a sampling task starts only when no job of the step
+//! before is pending ([`Sampling::starts_after_writer`]), the `W` of the segment before loses the
+//! delay of its last step, both times. Let `a` be the activation of that last step for the value,
+//! which is earlier than `n + J + W` by that delay: a sampling job that is released at `a` or later
+//! starts after `w`. So the last job that reads before `w` is released before `a`, and `m <= a`.
+//! For the age, the next result's last step cannot be pending at `r`, so it is activated at `r` or
+//! later. (Dürr et al. use priorities in the same way.)
 //!
 //! # Assumptions
 //!
 //! - All streams and delays hold, in nanoseconds of the same clock. Nothing is known of the offsets
 //!   of different streams; the bounds hold for all.
-//! - A result is visible from its writing until the next result of the step replaces it. No read sees
-//!   part of a result.
+//! - A result is visible from its writing until the next result of the step replaces it. No read
+//!   sees part of a result.
 //! - All steps have been running long enough that each has a value to read.
 //! - If a sampling step reads the output of a triggered one, it may miss outputs: a later one then
 //!   stands for them. A reader that must not miss any has a queue ([`queue`]).
@@ -102,6 +103,7 @@
 //! ```
 
 pub mod bucket;
+pub mod channel;
 mod delay;
 mod propagate;
 pub mod queue;
@@ -218,8 +220,8 @@ impl Chain {
         self.segments[self.segments.len() - 1].outputs
     }
 
-    /// Returns the shortest and the longest time from the nominal time of an event to the output for
-    /// it, if events activate all steps.
+    /// Returns the shortest and the longest time from the nominal time of an event to the output
+    /// for it, if events activate all steps.
     ///
     /// # Errors
     ///
@@ -229,9 +231,9 @@ impl Chain {
         Ok((Duration(segment.best), total([segment.completes()])?))
     }
 
-    /// Returns the shortest and the longest time from an event itself to the output for it, if events
-    /// activate all steps and each [`Delay`] counts from its event: the sum of the delays (Richter,
-    /// 2005, Definition 7.3).
+    /// Returns the shortest and the longest time from an event itself to the output for it, if
+    /// events activate all steps and each [`Delay`] counts from its event: the sum of the delays
+    /// (Richter, 2005, Definition 7.3).
     ///
     /// # Errors
     ///
@@ -259,9 +261,9 @@ impl Chain {
         total([waits, self.unsaved()])
     }
 
-    /// Bounds the same as [`Chain::reaction_time`], but from an event itself if events begin the chain and
-    /// the delays of the steps that they activate count from their events. The jitter of the events
-    /// does not count then.
+    /// Bounds the same as [`Chain::reaction_time`], but from an event itself if events begin the
+    /// chain and the delays of the steps that they activate count from their events. The jitter of
+    /// the events does not count then.
     ///
     /// # Errors
     ///
@@ -275,8 +277,8 @@ impl Chain {
         }
     }
 
-    /// Bounds the maximum data age: from the time at which the state was sampled, or from the nominal
-    /// time of an event, to the time at which the output that was made from it is replaced.
+    /// Bounds the maximum data age: from the time at which the state was sampled, or from the
+    /// nominal time of an event, to the time at which the output that was made from it is replaced.
     ///
     /// # Errors
     ///
@@ -286,8 +288,8 @@ impl Chain {
         total([waits, self.unsaved()])
     }
 
-    /// Bounds the maximum reduced data age: from the time at which the state was sampled, or from the
-    /// nominal time of an event, to the time at which the output that was made from it appears.
+    /// Bounds the maximum reduced data age: from the time at which the state was sampled, or from
+    /// the nominal time of an event, to the time at which the output that was made from it appears.
     ///
     /// # Errors
     ///

@@ -6,8 +6,8 @@ use crate::{Duration, LONGEST, Task};
 /// The time from the activation of a step to its output.
 ///
 /// The output for an event with nominal time `n` of a stream with jitter `J` comes `best` after its
-/// event or later, and at `n + J + worst` or earlier. Delays [from events](Delay::new) keep to `worst`
-/// after each event itself, as compositional analyses count; delays [from nominal
+/// event or later, and at `n + J + worst` or earlier. Delays [from events](Delay::new) keep to
+/// `worst` after each event itself, as compositional analyses count; delays [from nominal
 /// times](Delay::from_nominal) only to the latest time that the jitter allows. The latter are not
 /// longer, and are shorter if jobs wait for earlier ones that came late.
 ///
@@ -29,8 +29,8 @@ impl Delay {
         fits.then_some(Self { best: best.0, worst: worst.0, apart: 0, from_event: true })
     }
 
-    /// Makes a delay whose longest time counts from the nominal time, less the jitter of the events;
-    /// `None` if `best` is longer than `worst`, or `worst` than [`LONGEST`].
+    /// Makes a delay whose longest time counts from the nominal time, less the jitter of the
+    /// events; `None` if `best` is longer than `worst`, or `worst` than [`LONGEST`].
     pub fn from_nominal(best: Duration, worst: Duration) -> Option<Self> {
         Self::new(best, worst).map(|delay| Self { from_event: false, ..delay })
     }
@@ -44,8 +44,8 @@ impl Delay {
         Self::from_nominal(best, worst).map(|delay| delay.with_apart(best))
     }
 
-    /// Returns the same delay of a step whose outputs are always so far apart: the execution time in
-    /// the best case of a task, whose jobs execute one after the other.
+    /// Returns the same delay of a step whose outputs are always so far apart: the execution time
+    /// in the best case of a task, whose jobs execute one after the other.
     #[must_use]
     pub fn with_apart(self, apart: Duration) -> Self {
         Self { apart: apart.0, ..self }

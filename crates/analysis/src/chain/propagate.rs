@@ -1,17 +1,17 @@
 //! The streams that activate the steps of a system, where steps activate others.
 //!
-//! The delays of steps depend on the jitter of those that share a processor with them, and the jitter
-//! of a step on the delays of those before it (holistic analysis: Tindell and Clark, "Holistic
-//! Schedulability Analysis for Distributed Hard Real-Time Systems", Microprocessing and
+//! The delays of steps depend on the jitter of those that share a processor with them, and the
+//! jitter of a step on the delays of those before it (holistic analysis: Tindell and Clark,
+//! "Holistic Schedulability Analysis for Distributed Hard Real-Time Systems", Microprocessing and
 //! Microprogramming 1994; Henia, Hamann, Jersak, Racu, Richter and Ernst, "System Level Performance
 //! Analysis - the SymTA/S Approach", 2005). [`propagate`] begins with delays that do not vary, and
 //! repeats until no stream changes.
 //!
 //! Suppose that in a run some output comes earlier or later than the streams that were found allow,
-//! and consider the first such instant. Before it all activations kept to their streams, so that the
-//! delays that were found for these streams hold, and with them the output comes in time. This needs
-//! only that the streams allow what the delays make of them, so that the result is sound also if it
-//! is not the least one, or if the delays that a caller gives shrink when a jitter grows.
+//! and consider the first such instant. Before it all activations kept to their streams, so that
+//! the delays that were found for these streams hold, and with them the output comes in time. This
+//! needs only that the streams allow what the delays make of them, so that the result is sound also
+//! if it is not the least one, or if the delays that a caller gives shrink when a jitter grows.
 
 use crate::chain::{Delay, EventStream, StreamError};
 use crate::{Duration, LONGEST};
@@ -51,8 +51,8 @@ pub enum PropagationError<E> {
     /// The delays have no bounds with some jitter that steps certainly have.
     #[error("{0}")]
     NoBound(E),
-    /// The jitter of a step grows beyond the limit: with the delays it causes, it has no end, or none
-    /// that was looked for.
+    /// The jitter of a step grows beyond the limit: with the delays it causes, it has no end, or
+    /// none that was looked for.
     #[error("the jitter of step {step} is {jitter} and grows")]
     Diverges {
         /// Index of the step.
@@ -62,9 +62,9 @@ pub enum PropagationError<E> {
     },
 }
 
-/// Finds the streams that activate all steps. `delays` returns the delay of each step if the steps are
-/// activated by the streams that it is given. The search ends when a jitter is above `limit`, or above
-/// [`LONGEST`], or after `rounds`.
+/// Finds the streams that activate all steps. `delays` returns the delay of each step if the steps
+/// are activated by the streams that it is given. The search ends when a jitter is above `limit`,
+/// or above [`LONGEST`], or after `rounds`.
 ///
 /// # Errors
 ///
@@ -114,9 +114,9 @@ pub fn propagate<E>(
     Err(PropagationError::Diverges { step, jitter })
 }
 
-/// Returns the stream of a step with which the search begins: that of the first one of the steps that
-/// activate it, as if no delay varied; and if that is not the step itself, at the largest distance,
-/// since distances shrink as jitter grows.
+/// Returns the stream of a step with which the search begins: that of the first one of the steps
+/// that activate it, as if no delay varied; and if that is not the step itself, at the largest
+/// distance, since distances shrink as jitter grows.
 fn first<E>(activations: &[Activation], step: usize) -> Result<EventStream, PropagationError<E>> {
     let mut at = step;
     for _ in activations {

@@ -1,8 +1,8 @@
 //! Queues between a writer and its reader: how many messages wait, and for how long.
 //!
 //! A message waits from its arrival in the queue until its reader has taken it. All counts include
-//! messages that arrive or are taken at the instant at which they are counted, so that a buffer with
-//! as many places never drops one, whatever the order at that instant.
+//! messages that arrive or are taken at the instant at which they are counted, so that a buffer
+//! with as many places never drops one, whatever the order at that instant.
 
 use crate::chain::{EventStream, Sampling};
 use crate::{Duration, LONGEST};
@@ -47,8 +47,8 @@ pub fn triggered(messages: &EventStream, response: Duration) -> Queue {
     Queue { messages: messages.events_in_closed(response), wait: response }
 }
 
-/// Bounds a queue that a time-triggered reader empties in each of its jobs: all messages that arrived
-/// before a job of the reader starts to read are taken by it.
+/// Bounds a queue that a time-triggered reader empties in each of its jobs: all messages that
+/// arrived before a job of the reader starts to read are taken by it.
 ///
 /// # Errors
 ///
@@ -60,16 +60,17 @@ pub fn emptied(messages: &EventStream, reader: &Sampling) -> Result<Queue, Queue
 }
 
 /// Bounds a queue from which each job of a time-triggered reader takes up to `taken` messages, the
-/// oldest ones first. `passes`: steps of the search.
+/// oldest ones first. `passes`: steps of the search. If the reader needs the places of messages
+/// until its job completes, the buffer needs `taken` places more.
 ///
-/// Consider a time at which messages wait, and the last message before that found the queue empty. In
-/// the time `t` since then the reader has taken `taken` messages in each of at least
-/// `ceil((t - late) / L) - 1` jobs, where `late` is the longest time from a nominal time of the reader
-/// to the completion of its job, because all jobs with a nominal time in the first `t - late`, its end
-/// not counted, are complete. At most `eta+(t)` messages came. The backlog is largest when a message comes: message
-/// `n` at `delta-(n)` at the earliest. It is taken by job `ceil(n / taken)` of those jobs, which is
-/// complete at `ceil(n / taken) L + late` (Le Boudec and Thiran, "Network Calculus", 2001: the
-/// vertical and the horizontal distance of arrival and service curve).
+/// Consider a time at which messages wait, and the last message before that found the queue empty.
+/// In the time `t` since then the reader has taken `taken` messages in each of at least `ceil((t -
+/// late) / L) - 1` jobs, where `late` is the longest time from a nominal time of the reader to the
+/// completion of its job, because all jobs with a nominal time in the first `t - late`, its end not
+/// counted, are complete. At most `eta+(t)` messages came. The backlog is largest when a message
+/// comes: message `n` at `delta-(n)` at the earliest. It is taken by job `ceil(n / taken)` of those
+/// jobs, which is complete at `ceil(n / taken) L + late` (Le Boudec and Thiran, "Network Calculus",
+/// 2001: the vertical and the horizontal distance of arrival and service curve).
 ///
 /// # Errors
 ///
@@ -87,9 +88,9 @@ pub fn polled(
         return Err(QueueError::Overload { period, taken, read: Duration(longest) });
     }
     let (mut backlog, mut wait) = (0, 0);
-    // From `calm` on message `n` comes exactly one period after the one before. `taken` messages later
-    // the reader has had at least one more job, so that neither backlog nor wait is larger than
-    // `taken` messages before.
+    // From `calm` on message `n` comes exactly one period after the one before. `taken` messages
+    // later the reader has had at least one more job, so that neither backlog nor wait is larger
+    // than `taken` messages before.
     let mut calm = 0;
     for number in (1..=u64::MAX).take(passes as usize) {
         let comes = messages.shortest(number);

@@ -29,9 +29,9 @@ pub struct Sampling {
     pub releases: EventStream,
     /// The time from release to output.
     pub delay: Delay,
-    /// True if a job can only start, and read, when no job of the step before is pending. This holds
-    /// if both are tasks of one VCPU, jobs read at their start, and the step before has the higher
-    /// priority and never suspends itself.
+    /// True if a job can only start, and read, when no job of the step before is pending. This
+    /// holds if both are tasks of one VCPU, jobs read at their start, and the step before has the
+    /// higher priority and never suspends itself.
     pub starts_after_writer: bool,
 }
 

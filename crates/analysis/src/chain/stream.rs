@@ -6,10 +6,10 @@ use crate::{Duration, LONGEST};
 /// A stream of events with period `P`, jitter `J` and least distance `d` (Richter, "Compositional
 /// Scheduling Analysis Using Standard Event Models", 2005; the `PJd` model of pyCPA).
 ///
-/// Event `k` has a *nominal time* `n_k` and comes at any time from `n_k` to `n_k + J`. Nominal times
-/// are at least `P` apart, and at most the *longest distance* `L`, if the stream has one: a periodic
-/// stream has `L = P`, a sporadic one has none. Two events are at least `d` apart. With `J >= P`
-/// events come in bursts, `d` apart.
+/// Event `k` has a *nominal time* `n_k` and comes at any time from `n_k` to `n_k + J`. Nominal
+/// times are at least `P` apart, and at most the *longest distance* `L`, if the stream has one: a
+/// periodic stream has `L = P`, a sporadic one has none. Two events are at least `d` apart. With `J
+/// >= P` events come in bursts, `d` apart.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct EventStream {
     // Private: `d <= P <= L`, `P > 0`, none above `LONGEST`.
@@ -150,8 +150,8 @@ impl EventStream {
     /// `d' = max(d - (worst - best), apart)`.
     ///
     /// An output has the nominal time of its event, later by `best`. Of two consecutive events the
-    /// second one takes at most `worst - best` less than the first one, if both delays count from the
-    /// event.
+    /// second one takes at most `worst - best` less than the first one, if both delays count from
+    /// the event.
     ///
     /// # Errors
     ///

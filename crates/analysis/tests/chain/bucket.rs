@@ -1,6 +1,7 @@
 //! What a bucket lets pass, against the bucket of the hypervisor.
 
 use analysis::chain::bucket::{Bucket, NoStream};
+use analysis::chain::channel::Passage;
 use policy::channel::{self, Moderation, Parameters, Signal};
 use policy::time::Instant;
 use testing::{Random, cases};
@@ -118,6 +119,44 @@ fn interrupts_keep_to_the_bound() {
             }
         }
     }
+}
+
+/// The densest sequence of a stream is dropped if and only if the bucket does not admit the stream.
+#[test]
+fn streams_are_admitted_whose_messages_all_pass() {
+    let mut random = Random::new(14);
+    let [mut admitted, mut dropped] = [0; 2];
+    for _ in 0..cases(4_000) {
+        let (bound, parameters) = draw(&mut random);
+        let stream = crate::draw_stream(&mut random);
+        let cost = random.between(1, 4);
+        let dense = crate::streams::densest(&stream, 300);
+        let all = passed(parameters, dense.iter().map(|at| (*at, cost))).len() == dense.len();
+        assert_eq!(bound.admits(&stream, cost), all, "{bound:?} {stream:?} {cost}");
+        admitted += u32::from(all);
+        dropped += u32::from(!all);
+    }
+    // The largest numbers do not overflow.
+    let (most, long) = (u64::MAX, analysis::LONGEST.0);
+    let all = Bucket::new(most, ns(long), most).unwrap();
+    assert!(all.admits(&crate::stream(long, long, 0, long), 1));
+    assert!(!all.admits(&crate::stream(1, long, 0, 1), most));
+    assert!(!Bucket::new(1, ns(long), 1).unwrap().admits(&crate::stream(long, long, 0, long), 1));
+    assert!(admitted > cases(4_000) / 10 && dropped > cases(4_000) / 10, "{admitted} {dropped}");
+}
+
+#[test]
+fn a_message_takes_the_sum_of_the_parts_of_its_way() {
+    let moderation = Bucket::new(3, ns(100), 2);
+    let passage = Passage { copy: (ns(5), ns(20)), moderation, signal: (ns(1), ns(7)) };
+    let delay = passage.delay().unwrap();
+    assert_eq!((delay.best(), delay.worst()), (ns(6), ns(20 + 34 + 7)));
+    assert!(delay.is_from_event());
+    let at_once = Passage { moderation: None, ..passage }.delay().unwrap();
+    assert_eq!(at_once.worst(), ns(27));
+    assert_eq!(Passage { copy: (ns(2), ns(1)), ..passage }.delay(), None);
+    assert_eq!(Passage { signal: (ns(2), ns(1)), ..passage }.delay(), None);
+    assert_eq!(Passage { copy: (ns(0), analysis::LONGEST), ..passage }.delay(), None);
 }
 
 #[test]

@@ -5,8 +5,8 @@ use analysis::chain::{Chain, Let, Source, Step};
 use crate::run::{Chooser, Longest, Tie, longest, run};
 use crate::{delay, ns, sampling, stream};
 
-/// Enumerates all choices: each run repeats those of the run before, but for the last one that can be
-/// increased.
+/// Enumerates all choices: each run repeats those of the run before, but for the last one that can
+/// be increased.
 #[derive(Default)]
 struct All {
     choices: Vec<(u64, u64)>,

@@ -35,7 +35,8 @@ fn sampling(releases: EventStream, delay: Delay) -> Step {
     Step::Sampling(Sampling { releases, delay, starts_after_writer: false })
 }
 
-/// Draws a delay whose best case is at most `best_max`, which counts from events or from nominal times.
+/// Draws a delay whose best case is at most `best_max`, which counts from events or from nominal
+/// times.
 fn draw_delay(random: &mut Random, best_max: u64, worst_max: u64) -> Delay {
     let best = random.below(best_max.min(worst_max) + 1);
     let worst = random.between(best, worst_max);

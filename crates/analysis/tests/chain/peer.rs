@@ -1,11 +1,11 @@
 //! The published examples of pyCPA (github.com/IDA-TUBS/pycpa, `examples` and `doc/tutorial`, as of
 //! January 2021), whose authors have analysed chains since 2012.
 //!
-//! Its response times count from each event, ours from the nominal time. So a naive analysis here finds
-//! those of pyCPA by its definition, `max over q of b(q) - delta-(q)`, and the chain made of them must
-//! have pyCPA's latency. The numbers are those with `--propagation jitter_dmin`, which has the streams
-//! of this crate, or as said with `busy_window`, the default, which keeps more of a stream than its
-//! jitter. Both differ in one example.
+//! Its response times count from each event, ours from the nominal time. So a naive analysis here
+//! finds those of pyCPA by its definition, `max over q of b(q) - delta-(q)`, and the chain made of
+//! them must have pyCPA's latency. The numbers are those with `--propagation jitter_dmin`, which
+//! has the streams of this crate, or as said with `busy_window`, the default, which keeps more of a
+//! stream than its jitter. Both differ in one example.
 
 use analysis::chain::{
     Activation, Chain, Delay, EventStream, Propagated, Sampling, Source, Step, propagate,
@@ -15,8 +15,8 @@ use analysis::{Duration, Failure, LONGEST, Task};
 
 use crate::{delay, ns, stream};
 
-/// A task: its processor, execution times, and what activates it. The first one of a processor has the
-/// highest priority. On a bus, a task that has begun is not preempted.
+/// A task: its processor, execution times, and what activates it. The first one of a processor has
+/// the highest priority. On a bus, a task that has begun is not preempted.
 #[derive(Clone, Copy)]
 struct Model {
     processor: usize,
@@ -76,7 +76,8 @@ fn delays(models: &[Model], streams: &[EventStream]) -> Vec<Delay> {
     (0..models.len()).map(delay).collect()
 }
 
-/// The same by this crate, from nominal times. A bus counts as a processor on which tasks below block.
+/// The same by this crate, from nominal times. A bus counts as a processor on which tasks below
+/// block.
 fn analysed(models: &[Model], streams: &[EventStream]) -> Result<Vec<Delay>, Failure> {
     let mut delays = vec![None; models.len()];
     for processor in 0..3 {
@@ -162,9 +163,9 @@ fn paths_of_the_tutorial() {
     let paths = [[0, 2, 5], [1, 3, 4]];
     let latencies = paths.map(|it| times(path(&peer, &it).latency_from_event().unwrap()));
     assert_eq!(latencies, [(10, 35), (8, 34)]);
-    // With `busy_window` T31 takes 11, as it does here, and the first path 32. The text of the tutorial
-    // has 27 for the second path, with an older version, in which T22 takes 11. From the nominal time
-    // it does. The first jitters are 3 and 1.
+    // With `busy_window` T31 takes 11, as it does here, and the first path 32. The text of the
+    // tutorial has 27 for the second path, with an older version, in which T22 takes 11. From the
+    // nominal time it does. The first jitters are 3 and 1.
     let ours = found(&models, analysed);
     assert_eq!(worst(&ours), [10, 13, 11, 11, 3, 11]);
     let latencies = paths.map(|it| times(path(&ours, &it).latency().unwrap()));
@@ -178,7 +179,8 @@ fn bursts() {
     let peer = found(&models, |models, streams| Ok(delays(models, streams)));
     assert_eq!(worst(&peer), [15, 37]);
     assert_eq!(times(path(&peer, &[0, 1]).latency_from_event().unwrap()), (6, 52));
-    // An event comes up to 60 after its nominal time, so that the latency from there says less here.
+    // An event comes up to 60 after its nominal time, so that the latency from there says less
+    // here.
     let ours = found(&models, analysed);
     assert_eq!(worst(&ours), [5, 24]);
     assert_eq!(times(path(&ours, &[0, 1]).latency().unwrap()), (6, 60 + 5 + 24));
@@ -203,8 +205,9 @@ fn a_task_that_samples_another() {
     assert_eq!(chain.reaction_time_from_event(), Ok(ns(56)));
 }
 
-/// Step 4 of the tutorial and `examples/effect_chain_test.py`: cause-effect chains of periodic tasks.
-/// pyCPA uses the offsets, which are unknown here, and counts from the release of the first task.
+/// Step 4 of the tutorial and `examples/effect_chain_test.py`: cause-effect chains of periodic
+/// tasks. pyCPA uses the offsets, which are unknown here, and counts from the release of the first
+/// task.
 #[test]
 fn cause_effect_chains_with_unknown_offsets() {
     let sampling = |(period, jitter, best, worst): (u64, u64, u64, u64)| {

@@ -9,9 +9,9 @@ use crate::never::RandomChoices;
 use crate::run::{Chooser, Jobs, events, triggered as complete};
 use crate::{delay, draw_delay, draw_stream, ns, stream};
 
-/// The largest backlog and the longest wait of a run in which each job of the reader takes up to `most`
-/// messages when it reads. `come_first`: true if a message that comes at this instant comes before
-/// others are taken.
+/// The largest backlog and the longest wait of a run in which each job of the reader takes up to
+/// `most` messages when it reads. `come_first`: true if a message that comes at this instant comes
+/// before others are taken.
 fn follow(messages: &[u64], reader: &Jobs, most: usize, come_first: impl Fn(u64) -> bool) -> Queue {
     let mut waiting: Vec<u64> = Vec::new();
     let mut found = Queue { messages: 0, wait: ns(0) };

@@ -6,9 +6,9 @@ use testing::{Random, cases};
 use crate::draw_chain;
 use crate::run::{Chooser, Longest, Tie, longest, run};
 
-/// In each segment, all jobs up to the pivot are as early as possible and read at once, and those after
-/// it are as late as possible and come as seldom as possible. The nominal time of the pivot is the
-/// instant at which the job after the pivot of the segment before writes.
+/// In each segment, all jobs up to the pivot are as early as possible and read at once, and those
+/// after it are as late as possible and come as seldom as possible. The nominal time of the pivot
+/// is the instant at which the job after the pivot of the segment before writes.
 struct Pivots {
     /// The nominal time of the pivot of each segment.
     nominal: Vec<u64>,

@@ -1,5 +1,5 @@
-//! Runs of a chain: jobs with all their times, and what data experiences in them. Nothing here calls
-//! the analysis: a run follows from the definitions of streams and steps.
+//! Runs of a chain: jobs with all their times, and what data experiences in them. Nothing here
+//! calls the analysis: a run follows from the definitions of streams and steps.
 
 use analysis::chain::{Delay, EventStream, Sampling, Source, Step};
 
@@ -57,8 +57,8 @@ pub fn events(
     jobs
 }
 
-/// Lets each output activate a job that takes this delay. `late`: the latest time of the outputs after
-/// their nominal times, which is advanced.
+/// Lets each output activate a job that takes this delay. `late`: the latest time of the outputs
+/// after their nominal times, which is advanced.
 pub fn triggered(jobs: &mut Jobs, late: &mut u64, delay: &Delay, chooser: &mut impl Chooser) {
     *late += delay.worst().0;
     let mut free = 0;
@@ -197,8 +197,8 @@ fn reactions(source: &Source, segments: &[Jobs], tie: Tie) -> Vec<u64> {
     reactions
 }
 
-/// Returns true if the first of these jobs reads too early for this output, so that the one that reads
-/// it first is known.
+/// Returns true if the first of these jobs reads too early for this output, so that the one that
+/// reads it first is known.
 fn tie_first_misses(jobs: &Jobs, write: u64, tie: Tie) -> bool {
     jobs.first().is_some_and(|job| !tie.sees(job.read, write))
 }

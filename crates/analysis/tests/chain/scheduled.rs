@@ -1,5 +1,5 @@
-//! Chains of tasks on processors that are scheduled tick by tick: no run is longer than the bounds that
-//! the analysis of tasks and [`propagate`] find together.
+//! Chains of tasks on processors that are scheduled tick by tick: no run is longer than the bounds
+//! that the analysis of tasks and [`propagate`] find together.
 
 use analysis::chain::queue::triggered;
 use analysis::chain::{
@@ -87,7 +87,8 @@ impl System {
         propagate(&activations, ns(1_000), 1_000, delays).ok()
     }
 
-    /// The chain as the analysis sees it. `ordered`: whether it knows which tasks start after others.
+    /// The chain as the analysis sees it. `ordered`: whether it knows which tasks start after
+    /// others.
     fn chain(&self, found: &Propagated, ordered: impl Fn(usize, usize) -> bool) -> Chain {
         let mut source = Source::State;
         let mut steps = Vec::new();

@@ -40,6 +40,11 @@ fn times(stream: &EventStream, number: usize, chooser: &mut impl Chooser) -> Vec
     events(stream, 0, number, chooser).iter().map(|event| event.activation).collect()
 }
 
+/// Returns the times of events that come as soon after the first one as they can.
+pub fn densest(stream: &EventStream, number: usize) -> Vec<u64> {
+    times(stream, number, &mut Extreme { dense: true })
+}
+
 #[test]
 fn no_window_has_more_or_fewer_events() {
     let mut random = Random::new(3);
@@ -67,7 +72,7 @@ fn some_window_has_as_many() {
     let mut random = Random::new(4);
     for _ in 0..cases(500) {
         let stream = draw_stream(&mut random);
-        let dense = times(&stream, 40, &mut Extreme { dense: true });
+        let dense = densest(&stream, 40);
         for (others, last) in dense.iter().enumerate() {
             assert_eq!(stream.shortest(others as u64 + 1).0, last - dense[0], "{stream:?}");
         }

@@ -105,8 +105,8 @@ fn steps_must_be_activated_by_others() {
     assert_eq!(wrong, Err(PropagationError::Delays(0)));
 }
 
-/// Two tasks on each of two processors. The lower one of each activates the upper one of the other, so
-/// that the jitter of each delays the other more.
+/// Two tasks on each of two processors. The lower one of each activates the upper one of the other,
+/// so that the jitter of each delays the other more.
 #[test]
 fn jitter_that_feeds_on_itself_is_found() {
     let activations = |period| {

@@ -3,8 +3,8 @@
 use super::{Parameters, ParametersError};
 use crate::time::{Duration, Instant};
 
-/// A token bucket (Turner, "New Directions in Communications (or Which Way to the Information Age?)",
-/// IEEE Communications Magazine 1986).
+/// A token bucket (Turner, "New Directions in Communications (or Which Way to the Information
+/// Age?)", IEEE Communications Magazine 1986).
 ///
 /// Whatever is asked for, in a window from one instant to another one `t` later, both included, at
 /// most
@@ -13,8 +13,9 @@ use crate::time::{Duration, Instant};
 /// b + floor(t r / P)
 /// ```
 ///
-/// tokens are taken, and nothing is refused that keeps to this bound with all that was taken before.
-/// The level is counted in parts of a token, `1 / P` of one, so that the rate is exact for all time.
+/// tokens are taken, and nothing is refused that keeps to this bound with all that was taken
+/// before. The level is counted in parts of a token, `1 / P` of one, so that the rate is exact for
+/// all time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Bucket {
     /// Tokens in each period, and its length in ticks: in lowest terms. A tick adds `tokens` parts.
@@ -46,8 +47,8 @@ impl Bucket {
         rest.is_some()
     }
 
-    /// Returns the earliest instant, `now` or later, at which `tokens` can be taken if nothing else is
-    /// taken before; `None` if the bucket never holds so many.
+    /// Returns the earliest instant, `now` or later, at which `tokens` can be taken if nothing else
+    /// is taken before; `None` if the bucket never holds so many.
     pub fn available(&self, tokens: u64, now: Instant) -> Option<Instant> {
         let wanted = tokens.checked_mul(self.period).filter(|wanted| *wanted <= self.full)?;
         let lacking = wanted.saturating_sub(self.level);

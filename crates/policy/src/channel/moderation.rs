@@ -8,19 +8,20 @@ use crate::time::Instant;
 pub enum Signal {
     /// The receiver is to be interrupted now.
     Now,
-    /// The receiver is to be interrupted at this instant, for this message and those that come until
-    /// then: the caller then calls [`Moderation::due`].
+    /// The receiver is to be interrupted at this instant, for this message and those that come
+    /// until then: the caller then calls [`Moderation::due`].
     Later(Instant),
-    /// An interrupt for an earlier message is due at a later instant and will be for this message too.
+    /// An interrupt for an earlier message is due at a later instant and will be for this message
+    /// too.
     Waits,
 }
 
 /// A limit on interrupts: a bucket, from which each interrupt takes one token, and at most one
 /// interrupt that waits for a token.
 ///
-/// With `n` tokens in each period `P`, of which at most `b` are saved up, a window of length `t`, both
-/// ends included, has at most `b + floor(t n / P)` interrupts, and one follows each message within
-/// `ceil(P / n)`.
+/// With `n` tokens in each period `P`, of which at most `b` are saved up, a window of length `t`,
+/// both ends included, has at most `b + floor(t n / P)` interrupts, and one follows each message
+/// within `ceil(P / n)`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Moderation {
     bucket: Bucket,

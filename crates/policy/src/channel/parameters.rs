@@ -11,14 +11,15 @@ pub struct Parameters {
     pub tokens: u64,
     /// Length of a period: `P`.
     pub period: Duration,
-    /// Maximum number of tokens in the bucket: `b`. It is full at first. A bucket for one token loses
-    /// the part of a token that comes until that one is taken: the exact rate needs place for two.
+    /// Maximum number of tokens in the bucket: `b`. It is full at first. A bucket for one token
+    /// loses the part of a token that comes until that one is taken: the exact rate needs place for
+    /// two.
     pub burst: u64,
 }
 
 impl Parameters {
-    /// Returns the tokens of a period, the period in ticks, and the part of a token that a bucket adds
-    /// in a tick as a fraction in lowest terms.
+    /// Returns the tokens of a period, the period in ticks, and the part of a token that a bucket
+    /// adds in a tick as a fraction in lowest terms.
     pub(super) fn check(self) -> Result<Self, ParametersError> {
         let Self { tokens, period, burst } = self;
         match self {

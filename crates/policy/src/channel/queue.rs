@@ -7,8 +7,9 @@ use crate::time::Instant;
 
 /// The state of a channel with one sender and one receiver, without its messages.
 ///
-/// A sender that sends more than its bucket allows, or more than its receiver takes, loses messages of
-/// its own and nothing else. A receiver that takes none keeps the queue full, and its sender sees that.
+/// A sender that sends more than its bucket allows, or more than its receiver takes, loses messages
+/// of its own and nothing else. A receiver that takes none keeps the queue full, and its sender
+/// sees that.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Channel {
     bucket: Bucket,
@@ -28,14 +29,14 @@ pub enum Dropped {
 }
 
 impl Channel {
-    /// Makes the empty channel with this limit on its sender, this one on interrupts of the receiver,
-    /// and a queue of `capacity` messages.
+    /// Makes the empty channel with this limit on its sender, this one on interrupts of the
+    /// receiver, and a queue of `capacity` messages.
     pub fn new(bucket: Bucket, moderation: Moderation, capacity: u32) -> Self {
         Self { bucket, moderation, waiting: 0, capacity }
     }
 
-    /// The sender sends a message at `now` that costs `tokens`, one at least. Returns what follows if
-    /// the message is let in.
+    /// The sender sends a message at `now` that costs `tokens`, one at least. Returns what follows
+    /// if the message is let in.
     pub fn send(&mut self, tokens: u64, now: Instant) -> Result<Signal, Dropped> {
         if self.waiting >= self.capacity {
             return Err(Dropped::Full);

@@ -59,7 +59,8 @@ fn tokens_come_evenly_and_exactly() {
     // 3 tokens in 7 ticks, at most 2 at a time.
     let mut bucket = bucket(3, 7, 2);
     let taken: Vec<u64> = (0..22).filter(|&now| bucket.take(1, Instant(now))).collect();
-    // The bucket is full at first, so that one more comes at 3 (7/3), and from then on 3 in 7 ticks.
+    // The bucket is full at first, so that one more comes at 3 (7/3), and from then on 3 in 7
+    // ticks.
     assert_eq!(taken, [0, 1, 3, 5, 7, 10, 12, 14, 17, 19, 21]);
     assert_eq!(bucket.level(Instant(21)), 0);
     assert_eq!(bucket.level(Instant(1_000)), 2);
@@ -269,7 +270,9 @@ proptest! {
     /// A queue never has more than its places, and loses no message that it let in.
     #[test]
     fn a_channel_counts_its_messages(
-        (parameters, steps) in attack(), capacity in 0u32..5, takes in prop::collection::vec(0u8..3, 80),
+        (parameters, steps) in attack(),
+        capacity in 0u32..5,
+        takes in prop::collection::vec(0u8..3, 80),
     ) {
         let moderation = Moderation::new(parameters).unwrap();
         let mut channel = Channel::new(Bucket::new(parameters).unwrap(), moderation, capacity);
