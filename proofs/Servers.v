@@ -236,6 +236,22 @@ Definition in_order := forall x h, h <= i -> wants (servers h) (does h) x = true
 Definition rarely_late W Lt := forall t w, w <= W ->
   (forall h, h < i -> calm (servers h) (does h) t) -> cnt late t w <= Lt.
 
+(* What servers above take of a window at the start of which they are calm. *)
+Lemma taken_le Lt t w :
+  (forall h, h < i -> sound (servers h)) ->
+  (forall h, h < i -> follows (servers h) (does h)) ->
+  cnt late t w <= Lt -> (forall h, h < i -> calm (servers h) (does h) t) ->
+  cnt taken t w <= Lt + sum (fun h => takes (servers h) w) i.
+Proof.
+  intros So Fo La C. unfold taken. pose proof (cnt_or above late t w).
+  assert (cnt above t w <= sum (fun h => cnt (used (does h)) t w) i).
+  { apply split with (f := fun h x => used (does h) x). intros x _ A. unfold above in A.
+    apply existsb_exists in A. destruct A as [h [I U]]. apply in_seq in I. exists h. split; auto. lia. }
+  assert (sum (fun h => cnt (used (does h)) t w) i <= sum (fun h => takes (servers h) w) i).
+  { apply sum_ext. intros h Lh. apply interference; auto. }
+  lia.
+Qed.
+
 Hypothesis Sound : forall h, h <= i -> sound (servers h).
 Hypothesis Follows : forall h, h <= i -> follows (servers h) (does h).
 Hypothesis Order : in_order.
@@ -266,14 +282,10 @@ Proof.
   intros Ra E t n N. destruct (Sound i (le_n _)) as [_ [BL _]].
   destruct (last_calm t) as [t0 [L [C F]]].
   assert (Tk : cnt taken t0 n <= W - limit (servers i)).
-  { unfold taken. pose proof (cnt_or above late t0 n). pose proof (Ra t0 n N C).
-    assert (cnt above t0 n <= sum (fun h => cnt (used (does h)) t0 n) i).
-    { apply split with (f := fun h x => used (does h) x). intros x _ A. unfold above in A.
-      apply existsb_exists in A. destruct A as [h [I U]]. apply in_seq in I. exists h. split; auto. lia. }
-    assert (sum (fun h => cnt (used (does h)) t0 n) i <= sum (fun h => takes (servers h) W) i).
-    { apply sum_ext. intros h Lh. assert (So : sound (servers h)) by (apply Sound; lia).
-      eapply Nat.le_trans; [apply (interference _ _ So (Follows h ltac:(lia)) t0 n (C h Lh))|].
-      apply takes_mono; auto. }
+  { pose proof (taken_le Lt t0 n ltac:(intros; apply Sound; lia) ltac:(intros; apply Follows; lia)
+      (Ra t0 n N C) C).
+    assert (sum (fun h => takes (servers h) n) i <= sum (fun h => takes (servers h) W) i).
+    { apply sum_ext. intros h Lh. apply takes_mono; auto. apply Sound. lia. }
     lia. }
   pose proof (cnt_not taken t0 n) as N0. set (free := fun x => negb (taken x)) in *.
   destruct (le_lt_dec (t0 + n) t) as [A|A].
@@ -285,6 +297,35 @@ Proof.
     pose proof (cnt_longer free t (n - (t - t0)) n). lia.
 Qed.
 
+Lemma serves_own x : wants (servers i) (does i) x = true -> taken x = false -> used (does i) x = true.
+Proof.
+  intros Wx Tx. unfold taken in Tx. apply orb_false_iff in Tx. destruct Tx as [Ax Lx].
+  destruct (Order x i (le_n _) Wx) as [|[h [Lh U]]]; [congruence|].
+  destruct (Nat.eq_dec h i) as [->|]; auto. exfalso.
+  assert (above x = true); [|congruence]. apply existsb_exists. exists h. split; auto.
+  apply in_seq. lia.
+Qed.
+
+(* The supply of a periodic or deferrable server, where slots count in which its VCPU is not ready. *)
+Theorem server_supply_asleep W Lt :
+  of_kind (servers i) <> Sporadic -> rarely_late W Lt ->
+  limit (servers i) + Lt + sum (fun h => takes (servers h) W) i <= W -> W <= period (servers i) ->
+  forall t w, start (servers i) <= t ->
+  sbf (budget (servers i)) (period (servers i)) W w
+  <= cnt (fun x => used (does i) x || negb (ready (does i) x)) t w.
+Proof.
+  intros K Ra E WT t w St. pose proof (leaves_budget W Lt Ra E) as Lv.
+  destruct (Sound i (le_n _)) as [PB [BL _]].
+  pose proof serves_own as Serve. unfold wants in Serve.
+  assert (S : serves (budget (servers i)) (period (servers i)) (start (servers i)) (used (does i))
+                     (counts_as_ready (servers i) (does i)) taken).
+  { intros x. destruct (of_kind (servers i)); try congruence; apply Serve. }
+  pose proof (replenished_supply _ _ W (start (servers i)) (used (does i))
+    (counts_as_ready (servers i) (does i)) taken PB ltac:(lia) WT Lv S t w St) as Q.
+  eapply Nat.le_trans; [exact Q|]. apply cnt_le. intros x _. unfold counts_as_ready.
+  destruct (of_kind (servers i)), (used (does i) x), (ready (does i) x); simpl; auto.
+Qed.
+
 (* THE SUPPLY OF A VCPU, of any kind, on a PCPU with others above. *)
 Theorem server_supply W Lt :
   rarely_late W Lt ->
@@ -292,28 +333,15 @@ Theorem server_supply W Lt :
   forall t w, start (servers i) <= t -> (forall x, t <= x < t + w -> ready (does i) x = true) ->
   sbf (budget (servers i)) (period (servers i)) W w <= cnt (used (does i)) t w.
 Proof.
-  intros Ra E WT t w St Rd. pose proof (leaves_budget W Lt Ra E) as Lv.
-  destruct (Sound i (le_n _)) as [PB [BL _]].
-  assert (Serve : forall x, wants (servers i) (does i) x = true -> taken x = false ->
-                            used (does i) x = true).
-  { intros x Wx Tx. unfold taken in Tx. apply orb_false_iff in Tx. destruct Tx as [Ax Lx].
-    destruct (Order x i (le_n _) Wx) as [|[h [Lh U]]]; [congruence|].
-    destruct (Nat.eq_dec h i) as [->|]; auto. exfalso.
-    assert (above x = true); [|congruence]. apply existsb_exists. exists h. split; auto.
-    apply in_seq. lia. }
-  pose proof (Follows i (le_n _)) as Fo. unfold follows in Fo. unfold wants in Serve.
-  destruct (of_kind (servers i)) eqn:K.
-  - pose proof (replenished_supply _ _ W (start (servers i)) (used (does i))
-      (counts_as_ready (servers i) (does i)) taken PB ltac:(lia) WT Lv Serve t w St) as Q.
-    eapply Nat.le_trans; [exact Q|].
-    apply cnt_le. intros x X. unfold counts_as_ready. rewrite K. simpl. now rewrite orb_false_r.
-  - pose proof (replenished_supply _ _ W (start (servers i)) (used (does i))
-      (counts_as_ready (servers i) (does i)) taken PB ltac:(lia) WT Lv Serve t w St) as Q.
-    eapply Nat.le_trans; [exact Q|].
-    apply cnt_le. intros x X. unfold counts_as_ready. rewrite K, Rd by lia. simpl.
-    now rewrite orb_false_r.
-  - destruct Fo as [O [_ [UA [_ Rt]]]].
-    apply (sporadic_supply _ _ W (start (servers i)) (used (does i)) (ready (does i)) taken
-      (avail (does i)) PB ltac:(lia) WT Lv Serve Rt UA); auto.
+  intros Ra E WT t w St Rd. destruct (of_kind (servers i)) eqn:K.
+  1, 2: pose proof (server_supply_asleep W Lt ltac:(congruence) Ra E WT t w St) as Q;
+    eapply Nat.le_trans; [exact Q|];
+    apply cnt_le; intros x X; rewrite Rd by auto; simpl; now rewrite orb_false_r.
+  pose proof (leaves_budget W Lt Ra E) as Lv. destruct (Sound i (le_n _)) as [PB [BL _]].
+  pose proof serves_own as Serve. unfold wants in Serve. rewrite K in Serve.
+  pose proof (Follows i (le_n _)) as Fo. unfold follows in Fo. rewrite K in Fo.
+  destruct Fo as [O [_ [UA [_ Rt]]]].
+  apply (sporadic_supply _ _ W (start (servers i)) (used (does i)) (ready (does i)) taken
+    (avail (does i)) PB ltac:(lia) WT Lv Serve Rt UA); auto.
 Qed.
 End Pcpu.
