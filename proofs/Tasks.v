@@ -53,9 +53,9 @@ Definition busy_window i t0 w := quiet i t0 /\ forall x, t0 <= x < t0 + w -> bus
 Definition loses_at_most i (extra : nat -> nat) :=
   forall t0 w, busy_window i t0 w -> cnt (lost i) t0 w <= extra w.
 
-(* The VCPU is guaranteed [sbf w] slots in each window of [w] slots in which a job is pending. *)
-Definition respects_sbf (sbf : nat -> nat) := forall t w,
-  (forall x, t <= x < t + w -> exists h k, pending h k x) -> sbf w <= cnt supply t w.
+(* The VCPU is guaranteed [sbf w] slots in each window of [w] slots that is busy. *)
+Definition respects_sbf i (sbf : nat -> nat) := forall t w,
+  (forall x, t <= x < t + w -> busy i x) -> sbf w <= cnt supply t w.
 
 Hypothesis V : valid.
 
@@ -240,14 +240,12 @@ Proof. apply ceil_covers, (v_period V). Qed.
 Definition demand i extra q w := sum (fun h => jobs h w * C h) i + S q * C i + extra w.
 
 Variable sbf : nat -> nat.
-Hypothesis SBF : respects_sbf sbf.
 
-Lemma supply_split i extra t0 w : loses_at_most i extra -> busy_window i t0 w ->
+Lemma supply_split i extra t0 w : respects_sbf i sbf -> loses_at_most i extra -> busy_window i t0 w ->
   sbf w <= sum (fun h => cnt (runs_task h) t0 w) (S i) + extra w.
 Proof.
-  intros L B. pose proof (L t0 w B) as LB. destruct B as [Q B].
-  assert (sbf w <= cnt supply t0 w).
-  { apply SBF. intros x X. destruct (B x X) as [h [k [_ P]]]. eauto. }
+  intros SBF L B. pose proof (L t0 w B) as LB. destruct B as [Q B].
+  assert (sbf w <= cnt supply t0 w) by (apply SBF; auto).
   assert (cnt supply t0 w <= cnt (fun x => lost i x || runs_down_to i x) t0 w).
   { apply cnt_le. intros x _ U. unfold lost. rewrite U. simpl. now destruct (runs_down_to i x). }
   pose proof (cnt_or (lost i) (runs_down_to i) t0 w).
@@ -265,13 +263,13 @@ Qed.
    (Lehoczky, RTSS 1990; Tindell, Burns and Wellings, RTSJ 1994; on a supply as Shin and Lee, RTSS
    2003.) *)
 Theorem response i extra n (ws : nat -> nat) R :
-  loses_at_most i extra ->
+  respects_sbf i sbf -> loses_at_most i extra ->
   (forall q, q <= n -> demand i extra q (ws q) <= sbf (ws q)) ->
   (forall q, q <= n -> ws q + J i <= R + q * T i) ->
   0 < ws n -> ws n + J i <= S n * T i ->
   forall k, complete i k (arr i k + R).
 Proof.
-  intros L D B P E k. destruct (last_quiet i (rel i k)) as [t0 [L0 [Q N]]].
+  intros SBF L D B P E k. destruct (last_quiet i (rel i k)) as [t0 [L0 [Q N]]].
   destruct (least (fun k => t0 <= rel i k) (fun k => le_dec t0 (rel i k)) k)
     as [a [A1 [A2 A3]]]; auto.
   assert (K : exists q, k = a + q) by (exists (k - a); lia). destruct K as [q K].
