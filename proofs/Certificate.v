@@ -659,10 +659,18 @@ Proof.
   apply (bounds_sound v r O P bs (fun _ => None)); auto. discriminate.
 Qed.
 
-(* The same for the [n]th bound of a certificate. *)
+(* The same for one task: it is never later than [R]. *)
 Definition safe v i R := forall r, obeys v r ->
   forall k, complete (needs r) (sched r) i k (arr r i k + N.to_nat R).
 
-Corollary nth_bound v bs n : check v bs = true -> n < length bs ->
-  let b := nth n bs {| of := 0; response := 0; windows := [] |} in safe v (of b) (response b).
-Proof. intros C L b r O. apply (certified v bs C b); auto. now apply nth_In. Qed.
+(* One of the bounds is at most [R]. *)
+Definition is_in (bs : list bound) i R :=
+  existsb (fun b => Nat.eqb (of b) i && N.leb (response b) R) bs.
+
+Corollary safe_by v bs i R : check v bs = true -> is_in bs i R = true -> safe v i R.
+Proof.
+  intros C I r O k. apply existsb_exists in I. destruct I as [b [I E]].
+  apply andb_true_iff in E. destruct E as [E1 E2]. apply Nat.eqb_eq in E1. apply N.leb_le in E2.
+  subst. apply complete_mono with (t := arr r (of b) k + N.to_nat (response b)); [lia|].
+  apply (certified v bs C b I r O).
+Qed.

@@ -70,6 +70,7 @@ pub enum Command {
 Example:
   bulkhead check systems/demo.toml
   bulkhead check systems/servers.toml --sensitivity
+  bulkhead check systems/servers.toml --certificate build/certificate && make -C build/certificate
   make-description | bulkhead check -
 
 Exit status: 0 all deadlines are met, 1 a task can miss its deadline, 2 the file has mistakes.")]
@@ -80,6 +81,9 @@ pub struct CheckOptions {
     /// Show also how much each execution time, and all of them together, can grow before a task can be late
     #[arg(long)]
     pub sensitivity: bool,
+    /// Write the bounds as theorems into this folder, with all that Coq needs to check them: `make -C DIR`
+    #[arg(long, value_name = "DIR")]
+    pub certificate: Option<PathBuf>,
 }
 
 /// Write a plan's colours, CPUs and bandwidth for another system

@@ -1,6 +1,7 @@
 //! `bulkhead check`: whether a system can be planned and meets its deadlines, and what is in it.
 
 pub mod bounds;
+mod certificate;
 pub mod deadlines;
 mod sensitivity;
 
@@ -24,14 +25,14 @@ use crate::status::Status;
 /// Runs the command.
 pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
     let input = load::read_or_standard_input(&options.file)?;
-    let (plan, report, verdict, missing, raised, advice, grows) = match input {
+    let (plan, report, verdict, missing, raised, advice, grows, theorems) = match input {
         Input::Plan(plan) => {
             let verdict = Verdict::of_plan(&plan, None);
-            if options.sensitivity {
+            if options.sensitivity || options.certificate.is_some() {
                 return Err(no_tasks(&options.file));
             }
             let missing = missing_files(&plan, None, &options.file)?;
-            (Some(*plan), None, verdict, missing, Vec::new(), Vec::new(), None)
+            (Some(*plan), None, verdict, missing, Vec::new(), Vec::new(), None, None)
         }
         Input::Description(system) => {
             // Machines that are only analysed have no plan, and need none.
@@ -47,7 +48,20 @@ pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
             };
             let advice = deadlines::advice(&system, &verdict);
             let grows = options.sensitivity.then(|| Sensitivity::new(&system, plan.as_ref()));
-            (plan, Some(report), verdict, missing, deadlines::raised(&system), advice, grows)
+            let theorems = match &options.certificate {
+                None => None,
+                Some(folder) => {
+                    let vcpus = match &plan {
+                        Some(plan) => verdict.certificates(plan, &system),
+                        None => {
+                            verdict.certificates_without_plan(&system, &plan::assign(&system)?)
+                        }
+                    };
+                    Some(certificate::write(folder, &vcpus)?)
+                }
+            };
+            let raised = deadlines::raised(&system);
+            (plan, Some(report), verdict, missing, raised, advice, grows, theorems)
         }
     };
     let overloaded = report.as_ref().is_some_and(|report| report.overloaded);
@@ -64,6 +78,7 @@ pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
             analysis: &verdict,
             advice: &advice,
             sensitivity: grows.as_ref(),
+            certificate: theorems.as_ref(),
             errors: Vec::new(),
         })?;
     } else {
@@ -76,6 +91,7 @@ pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
         }
         text.push_str(&bounds::show(&verdict));
         text.extend(grows.as_ref().map(sensitivity::show));
+        text.extend(theorems.as_ref().map(certificate::Written::show));
         text.extend(advice.iter().map(|advice| format!("\nhelp: {advice}\n")));
         let missing = missing.iter().map(|path| {
             format!("{path} does not exist yet; `make build` makes the files below build/")
@@ -127,5 +143,7 @@ struct Document<'a> {
     advice: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     sensitivity: Option<&'a Sensitivity>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    certificate: Option<&'a certificate::Written>,
     errors: Vec<Entry>,
 }

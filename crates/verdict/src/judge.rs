@@ -39,9 +39,7 @@ impl Verdict {
     pub fn of_description(system: &System, vcpus: &[Vec<plan::Vcpu>]) -> Self {
         let names = system.vms.iter().map(|vm| vm.name.value.as_str());
         let vms: Vec<_> = names.zip(vcpus.iter().map(Vec::as_slice)).collect();
-        let used = |pcpu| vcpus.iter().flatten().any(|vcpu| vcpu.pcpu.0 == pcpu);
-        let console = plan::console(system.platform.value.cpus.len(), used);
-        Self::new(&vms, Some(system), Some(console))
+        Self::new(&vms, Some(system), Some(console_of(system, vcpus)))
     }
 
     fn new(
@@ -73,6 +71,12 @@ impl Verdict {
         });
         Self { schedulable, overheads_unknown, pcpus }
     }
+}
+
+/// Returns the PCPU that serves the console of a description without a plan.
+pub(crate) fn console_of(system: &System, vcpus: &[Vec<plan::Vcpu>]) -> u32 {
+    let used = |pcpu| vcpus.iter().flatten().any(|vcpu| vcpu.pcpu.0 == pcpu);
+    plan::console(system.platform.value.cpus.len(), used)
 }
 
 /// Returns all VCPUs with the time that the hypervisor takes of them: PCPU by PCPU, on each the

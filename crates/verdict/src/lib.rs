@@ -39,6 +39,7 @@
 #![forbid(unsafe_code)]
 
 mod budgets;
+mod certificates;
 mod costs;
 mod judge;
 mod limits;

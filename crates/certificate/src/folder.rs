@@ -1,0 +1,83 @@
+//! The files of a folder in which certificates can be checked: the proofs on which they rest, the
+//! certificates, and a `Makefile`.
+
+use crate::names::Names;
+use crate::{Certificate, Vcpu};
+
+/// The version of Coq with which the proofs were tested.
+pub const COQ: &str = "8.16.1";
+
+/// The package of Debian that has Coq.
+pub const PACKAGE: &str = "coq";
+
+/// The proofs, in an order in which they can be compiled.
+pub const PROOFS: [(&str, &str); 7] = [
+    ("Counting", include_str!("../../../proofs/Counting.v")),
+    ("Tasks", include_str!("../../../proofs/Tasks.v")),
+    ("Losses", include_str!("../../../proofs/Losses.v")),
+    ("Supply", include_str!("../../../proofs/Supply.v")),
+    ("Servers", include_str!("../../../proofs/Servers.v")),
+    ("Below", include_str!("../../../proofs/Below.v")),
+    ("Certificate", include_str!("../../../proofs/Certificate.v")),
+];
+
+/// A file, by its path in the folder.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct File {
+    /// Its path.
+    pub path: String,
+    /// Its content.
+    pub text: String,
+}
+
+/// Returns the names of the files of certificates, in their order: `VM_VCPU.v`.
+pub fn names<'a>(vcpus: impl Iterator<Item = &'a Vcpu>) -> Vec<String> {
+    let mut names = Names::default();
+    vcpus.map(|it| names.unique(&format!("vm_{}_{}", it.vm, it.vcpu)) + ".v").collect()
+}
+
+/// Returns all files of a folder with these certificates.
+pub fn files(certificates: &[(String, &Certificate)]) -> Vec<File> {
+    let proofs = PROOFS.iter().map(|(name, text)| File {
+        path: format!("Bulkhead/{name}.v"),
+        text: (*text).into(),
+    });
+    let own = certificates
+        .iter()
+        .map(|(name, certificate)| File { path: name.clone(), text: certificate.text.clone() });
+    let makefile = File { path: "Makefile".into(), text: makefile(certificates) };
+    proofs.chain(own).chain([makefile]).collect()
+}
+
+fn makefile(certificates: &[(String, &Certificate)]) -> String {
+    let modules: Vec<_> =
+        certificates.iter().map(|(name, _)| name.trim_end_matches(".v")).collect();
+    let proofs: Vec<_> = PROOFS.iter().map(|(name, _)| *name).collect();
+    let mut text = format!(
+        "# Checks all certificates with Coq: `make`. What was checked is not checked again.\n\n\
+         COQC ?= coqc\n\
+         PROOFS := {}\n\
+         CERTIFICATES := {}\n\n\
+         .DELETE_ON_ERROR:\n\
+         .PHONY: all coq\n\
+         all: $(CERTIFICATES:%=%.vo)\n\
+         \t@echo 'Coq '`$(COQC) --print-version | cut -d' ' -f1`' has checked all certificates: $(words $(CERTIFICATES))'\n\n\
+         coq:\n\
+         \t@command -v $(COQC) >/dev/null || {{ echo 'coqc is missing: install the Debian package \
+         `{PACKAGE}`' >&2; exit 1; }}\n\
+         \t@$(COQC) --print-version | grep -q '^{COQ} ' || echo 'note: tested with Coq {COQ} only' >&2\n\n\
+         %.vo: %.v\n\
+         \t$(COQC) -q -Q Bulkhead Bulkhead $<\n\n",
+        proofs.join(" "),
+        modules.join(" ")
+    );
+    for pair in proofs.windows(2) {
+        text.push_str(&format!("Bulkhead/{}.vo: Bulkhead/{}.vo\n", pair[1], pair[0]));
+    }
+    text.push_str(&format!(
+        "Bulkhead/{}.vo: | coq\n$(CERTIFICATES:%=%.vo): Bulkhead/{}.vo\n",
+        proofs[0],
+        proofs[proofs.len() - 1]
+    ));
+    text
+}

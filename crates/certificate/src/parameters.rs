@@ -1,0 +1,136 @@
+//! The parameters of a VCPU, as `proofs/Certificate.v` has them. All times are in nanoseconds.
+
+use crate::Lack;
+
+/// A VCPU with its tasks and those above it on its PCPU.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Vcpu {
+    /// Name of its VM.
+    pub vm: String,
+    /// Its index in the VM.
+    pub vcpu: usize,
+    /// The servers above on the PCPU, the highest priority first.
+    pub above: Vec<Server>,
+    /// How it gets time.
+    pub place: Place,
+    /// Time in which the PCPU serves nothing, once while the VCPU waits for its budget.
+    pub late: u64,
+    /// Its tasks, the highest priority first.
+    pub tasks: Vec<Task>,
+    /// Time to load the lines of a colour again.
+    pub reload: u64,
+    /// Recurring events of the hypervisor.
+    pub sources: Vec<Source>,
+    /// Time of the hypervisor once in a busy window.
+    pub once: u64,
+}
+
+/// How a VCPU gets time.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Place {
+    /// It has a PCPU of its own.
+    Whole,
+    /// It has a server, which gets its budget within `response`.
+    Served {
+        /// The server.
+        own: Server,
+        /// The longest time until the budget was there: `W`.
+        response: u64,
+    },
+    /// It gets what those above leave.
+    Background,
+    /// It is guaranteed no time.
+    Nothing,
+}
+
+/// The way in which a budget is used up and renewed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Kind {
+    /// The budget also decreases while the VCPU waits.
+    Periodic,
+    /// Unused budget is kept until the end of the period.
+    Deferrable,
+    /// A used part is replenished one period later.
+    Sporadic,
+}
+
+/// A server.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Server {
+    /// Its kind.
+    pub kind: Kind,
+    /// The budget that it gets.
+    pub budget: u64,
+    /// The budget that those below count: at least that.
+    pub counted: u64,
+    /// Its period.
+    pub period: u64,
+}
+
+/// A recurring event of the hypervisor, whose time the VCPU pays.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Source {
+    /// Time for each event.
+    pub cost: u64,
+    /// Least time between two events.
+    pub spacing: u64,
+    /// By how much an event can be late, so that the next one seems early.
+    pub early: u64,
+}
+
+/// A task, with the bound that is to be proved.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Task {
+    /// Its name.
+    pub name: String,
+    /// Its execution time, with the hypervisor's time for each job.
+    pub wcet: u64,
+    /// Its period.
+    pub period: u64,
+    /// Its deadline.
+    pub deadline: u64,
+    /// The longest time from arrival to release.
+    pub jitter: u64,
+    /// The longest time for which tasks below keep the processor.
+    pub blocking: u64,
+    /// The longest time for which a job suspends itself.
+    pub suspension: u64,
+    /// Its cache colours, bit by bit.
+    pub colors: u64,
+    /// The bound of its response time, or the reason why it gets no certificate.
+    pub bound: Result<u64, Lack>,
+}
+
+impl Vcpu {
+    /// Returns a VCPU without tasks and without anything above.
+    pub fn new(vm: &str, vcpu: usize, place: Place) -> Self {
+        Self {
+            vm: vm.into(),
+            vcpu,
+            above: Vec::new(),
+            place,
+            late: 0,
+            tasks: Vec::new(),
+            reload: 0,
+            sources: Vec::new(),
+            once: 0,
+        }
+    }
+}
+
+impl Task {
+    /// Returns a task without execution time, whose deadline is its period.
+    pub fn new(name: &str, period: u64, bound: Result<u64, Lack>) -> Self {
+        Self {
+            name: name.into(),
+            wcet: 0,
+            period,
+            deadline: period,
+            jitter: 0,
+            blocking: 0,
+            suspension: 0,
+            colors: 0,
+            bound,
+        }
+    }
+}
