@@ -4,9 +4,12 @@
    slot in 5: behind a server of each kind, or in the background, where the first task suspends
    itself. Jobs after the first ones need no time. *)
 From Coq Require Import Arith Lia Bool List NArith.
-From Bulkhead Require Import Counting Tasks Supply Below Certificate.
+From Bulkhead Require Import Counting Tasks Losses Supply Below Certificate.
 From Bulkhead Require Servers.
 Import ListNotations.
+
+Local Arguments Nat.div : simpl never.
+Local Arguments Nat.modulo : simpl never.
 
 Definition one : task :=
   {| wcet := 2; every := 10; jitter := 0; blocking := 0; suspension := 0; colors := 0 |}.
@@ -105,10 +108,10 @@ Lemma pending_only v l s n h k x :
 Proof.
   intros C0 C1 [_ N].
   destruct (le_lt_dec n x) as [L|L].
-  - exfalso. apply N. destruct h as [|[|h]], k as [|k]; try (unfold complete; simpl; lia).
+  - exfalso. apply N. destruct h as [|[|h]], k as [|k]; try (cbv; lia).
     + eapply complete_mono; [exact L|exact C0].
     + eapply complete_mono; [exact L|exact C1].
-  - destruct h as [|[|h]], k as [|k]; auto; exfalso; apply N; unfold complete; simpl; lia.
+  - destruct h as [|[|h]], k as [|k]; auto; exfalso; apply N; cbv; lia.
 Qed.
 
 Lemma valid_of v l s :
@@ -149,25 +152,31 @@ Proof.
   split; [|split; [|split]].
   - apply valid_of; try (apply periods_positive; reflexivity); try (unfold tC; simpl; lia).
     intros x h k E. pose proof (in_list_short _ _ _ E) as L. simpl in L.
-    each x 5; injection E as <- <-; split; auto; unfold complete; simpl; lia.
+    each x 5; injection E as <- <-; split; auto; cbv; lia.
   - constructor; [apply ordered|discriminate|]. intros. rewrite cnt_none; [lia|auto].
   - exact I.
   - intros i Li. unfold loses_little. replace (plain whole i) with true.
     2: { simpl in Li. destruct i as [|[|i]]; [reflexivity|reflexivity|lia]. }
-    intros t0 w B. eapply Nat.le_trans; [|apply Nat.le_0_l].
-    apply (preemptive_loses_nothing _ _ _ _ i); [|exact B].
+    intros t0 w B. apply Nat.le_trans with (m := 0); [|apply Nat.le_0_l]. revert t0 w B.
+    apply preemptive_loses_nothing.
     intros x h k _ Q. pose proof Q as Q'.
-    apply (pending_only whole _ never 5) in Q'; try (unfold complete; simpl; lia).
+    apply (pending_only whole _ never 5) in Q'; try (cbv; lia).
     destruct Q' as [-> [Lh Lx]]. destruct Q as [_ Nc].
     destruct h as [|[|h]]; [| |lia]; each x 5;
-      try (exfalso; apply Nc; unfold complete; simpl; lia); do 2 eexists; (split; [reflexivity|lia]).
+      try (exfalso; apply Nc; cbv; lia); do 2 eexists; (split; [reflexivity|lia]).
 Qed.
 
 Lemma used_first k d : d < 5 -> Servers.used (behaves 0) (k * 5 + d) = in_first d.
-Proof. intros. simpl. rewrite Nat.add_comm, Nat.mod_add, Nat.mod_small by lia. auto. Qed.
+Proof.
+  intros. change (in_first ((k * 5 + d) mod 5) = in_first d).
+  rewrite Nat.add_comm, Nat.mod_add, Nat.mod_small by lia. auto.
+Qed.
 
 Lemma used_second h k d : d < 5 -> Servers.used (behaves (S h)) (k * 5 + d) = in_second d.
-Proof. intros. simpl. rewrite Nat.add_comm, Nat.mod_add, Nat.mod_small by lia. auto. Qed.
+Proof.
+  intros. change (in_second ((k * 5 + d) mod 5) = in_second d).
+  rewrite Nat.add_comm, Nat.mod_add, Nat.mod_small by lia. auto.
+Qed.
 
 Lemma in_period_of p k d : d < 5 ->
   used_in_period 5 0 (fun x => p (x mod 5)) (k * 5 + d) = cnt p 0 d.
@@ -235,7 +244,7 @@ Proof.
   split; [|split; [|split]].
   - apply valid_of; try (apply periods_positive; destruct k; reflexivity); try (unfold tC; simpl; lia).
     intros x h j E. pose proof (in_list_short _ _ _ E) as L. simpl in L.
-    each x 8; try discriminate E; injection E as <- <-; split; auto; unfold complete; simpl; lia.
+    each x 8; try discriminate E; injection E as <- <-; split; auto; cbv; lia.
   - constructor; [apply ordered|discriminate|]. intros. rewrite cnt_none; [lia|auto].
   - unfold pcpu_obeys. simpl at_place. unfold own_number. simpl length. repeat split.
     + intros [|[|h]] L; [apply (first_follows (served k)); reflexivity|apply second_follows|lia].
@@ -246,17 +255,17 @@ Proof.
     + intros. simpl. lia.
   - intros i Li. unfold loses_little. replace (plain (served k) i) with true.
     2: { simpl in Li. destruct k, i as [|[|i]]; try reflexivity; lia. }
-    intros t0 w B. eapply Nat.le_trans; [|apply Nat.le_0_l].
-    apply (preemptive_loses_nothing _ _ _ _ i); [|exact B].
+    intros t0 w B. apply Nat.le_trans with (m := 0); [|apply Nat.le_0_l]. revert t0 w B.
+    apply preemptive_loses_nothing.
     intros x h j Su Q. pose proof Q as Q'.
-    apply (pending_only (served k) _ never 8) in Q'; try (unfold complete; simpl; lia).
+    apply (pending_only (served k) _ never 8) in Q'; try (cbv; lia).
     destruct Q' as [-> [Lh Lx]]. destruct Q as [_ Nc].
     assert (U : in_second (x mod 5) = true).
     { unfold supplied in Su. simpl at_place in Su.
       destruct (plain (served k) i) eqn:Pn; [exact Su|]. simpl in Li.
       destruct k, i as [|[|i]]; try discriminate Pn; lia. }
     destruct h as [|[|h]]; [| |lia]; each x 8; try discriminate U;
-      try (exfalso; apply Nc; unfold complete; simpl; lia); do 2 eexists; (split; [reflexivity|lia]).
+      try (exfalso; apply Nc; cbv; lia); do 2 eexists; (split; [reflexivity|lia]).
 Qed.
 
 Theorem background_is_obeyed : obeys background run_background.
@@ -265,41 +274,46 @@ Proof.
     (rel run_background) (needs run_background) (sched run_background)).
   { apply valid_of; try (apply periods_positive; reflexivity); try (unfold tC; simpl; lia).
     intros x h k E. pose proof (in_list_short _ _ _ E) as L. simpl in L.
-    each x 7; try discriminate E; injection E as <- <-; split; auto; unfold complete; simpl; lia. }
+    each x 7; try discriminate E; injection E as <- <-; split; auto; cbv; lia. }
   assert (Su : suspends (tS background) (rel run_background) (needs run_background)
     (sched run_background) (susp run_background)).
   { constructor; [apply ordered| |].
     - intros h k x Q. simpl in Q. rewrite !andb_true_iff, !Nat.eqb_eq in Q. destruct Q as [[-> ->] ->].
-      simpl. split; [lia|split]; [unfold complete; simpl; lia|intros; lia].
-    - intros h k t w. destruct (le_lt_dec (cnt (susp run_background h k) t w) (tS background h)) as [|G]; auto.
-      exfalso. assert (C1 : cnt (susp run_background h k) t w <= if (h =? 0) && (k =? 0) then 1 else 0).
-      { clear G. induction w; simpl; [lia|]. destruct (h =? 0), (k =? 0); simpl in *; try lia.
-        destruct (Nat.eqb_spec (t + w) 2) as [E2|]; [|lia].
-        rewrite cnt_none; [lia|]. intros x X. simpl. apply Nat.eqb_neq. lia. }
-      destruct h as [|h]; simpl in C1; [|lia]. destruct (k =? 0); unfold tS in G; simpl in G; lia. }
+      simpl. split; [lia|split]; [cbv; lia|intros; lia].
+    - (* One slot at most. *)
+      assert (One : forall t w, cnt (fun x => x =? 2) t w <= 1).
+      { intros t w. induction w; simpl; [lia|]. destruct (Nat.eqb_spec (t + w) 2) as [E2|]; [|lia].
+        rewrite cnt_none; [lia|]. intros x X. apply Nat.eqb_neq. lia. }
+      intros [|h] k t w.
+      + eapply Nat.le_trans; [|apply (One t w)]. apply cnt_le. intros x _ Q. simpl in Q.
+        rewrite !andb_true_iff in Q. tauto.
+      + rewrite cnt_none; [lia|auto]. }
   split; [exact Va|split; [exact Su|split]].
-  - simpl. unfold own_number. simpl length. repeat split.
+  - unfold pcpu_obeys. cbn [at_place background]. change (own_number background) with 1.
+    split; [|split].
     + intros [|h] L; [apply (first_follows background []); reflexivity|lia].
     + intros [|h] x L W; [|lia]. unfold Servers.taken, Servers.above.
       apply orb_true_iff. left. apply existsb_exists. exists 0. split; [simpl; auto|].
-      eapply (first_in_order background []); eauto. reflexivity.
+      apply (first_in_order background []); [reflexivity|exact W].
     + intros i t w _ _. rewrite cnt_none; [lia|auto].
   - intros i Li. unfold loses_little. replace (plain background i) with false.
     2: { reflexivity. }
-    intros t0 w N Nd. eapply Nat.le_trans; [|apply Nat.le_0_l].
+    intros t0 w N Nd. apply Nat.le_trans with (m := 0); [|apply Nat.le_0_l].
     assert (Tw : forall x, topwants background run_background x = true -> top background run_background x = true).
-    { intros x W. unfold topwants, top in *. simpl in *. rewrite orb_false_r in W.
-      unfold Servers.taken, Servers.above, own_number. simpl.
-      rewrite (first_in_order background [] x) by (auto; reflexivity). reflexivity. }
+    { intros x W. apply existsb_exists in W. destruct W as [h [In W]]. apply in_seq in In.
+      change (own_number background) with 1 in In. assert (h = 0) by lia. subst h.
+      apply (first_in_order background [] x) in W; [|reflexivity].
+      apply orb_true_iff. left. apply existsb_exists. exists 0. split; [simpl; auto|exact W]. }
+    revert t0 w N Nd.
     apply (preemptive_loses_nothing_below _ _ _ _ _ _ _ _ (supplied background run_background i) _
-      (top background run_background) (topwants background run_background) i Va Su Tw); auto.
+      (top background run_background) (topwants background run_background) i Va Su Tw).
     intros x h k _ Lh El. destruct (top background run_background x) eqn:Tp; [now left|right].
     unfold eligible in El. rewrite !andb_true_iff, !negb_true_iff, Nat.leb_le, Nat.leb_gt in El.
     destruct El as [[[Re Nc] Ns] _].
     assert (Q : pending (rel run_background) needed (in_list [None; Some (0, 0); Some (1, 0); Some (0, 0);
       Some (1, 0); None; Some (1, 0)]) h k x).
     { split; auto. unfold complete. unfold run_background in Nc. simpl in Nc |- *. lia. }
-    apply (pending_only background _ _ 7) in Q; try (unfold complete; simpl; lia).
+    apply (pending_only background _ _ 7) in Q; try (cbv; lia).
     destruct Q as [-> [Lh' Lx]]. destruct h as [|[|h]]; [| |lia]; each x 7; try discriminate Tp;
-      try discriminate Ns; try (exfalso; simpl in Nc; lia); do 2 eexists; (split; [reflexivity|lia]).
+      try discriminate Ns; try (exfalso; cbv in Nc; lia); do 2 eexists; (split; [reflexivity|lia]).
 Qed.
