@@ -2,7 +2,7 @@
 # and where nothing is missing that takes a fraction of a second.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build cachescope measure-aarch64 host-x86 check ci test test-cachescope test-host-x86 test-report test-python spelling campaign campaign-analysis campaign-planner bench-scale miri torture lint msrv demo bench-exits reproduce reproduce-setup release fuzz book deny clean distclean
+.PHONY: help setup build cachescope measure-aarch64 host-x86 proofs check ci test test-cachescope test-host-x86 test-report test-python spelling campaign campaign-analysis campaign-planner bench-scale miri torture lint msrv demo bench-exits reproduce reproduce-setup release fuzz book deny clean distclean
 
 # rustup's folder, for shells that were started before it was installed.
 ifeq ($(shell command -v rustup),)
@@ -52,14 +52,19 @@ cachescope: setup ## Build the QEMU plugin that counts cache evictions
 beside-cachescope = @$(MAKE) --no-print-directory test-cachescope & cachescope=$$!; \
 	$(1) || { kill $$cachescope; exit 1; }; wait $$cachescope
 
+check-proofs = @if command -v coqc >/dev/null; then $(MAKE) --no-print-directory -C proofs; \
+	else echo 'Coq is missing, so that proofs are not checked: `make proofs` installs it'; fi
+
 ci: setup ## Pass every lint and test, and every limit of a figure (15 minutes with the build)
 	$(call beside-cachescope,$(MAKE) --no-print-directory lint)
+	$(check-proofs)
 	cargo xtask build
 	cargo xtask size
 	cargo xtask test --figures
 
 test: setup ## Pass every test (12 minutes with the build)
 	$(call beside-cachescope,cargo xtask build)
+	$(check-proofs)
 	cargo xtask test
 
 test-cachescope: cachescope ## Test the plugin and its model
@@ -67,6 +72,10 @@ test-cachescope: cachescope ## Test the plugin and its model
 
 check: setup lint ## Pass lints and the tests of `cargo test`: all that boots no machine (2 minutes after a build)
 	cargo xtask test --quick
+
+proofs: ## Check the proofs of the analysis with Coq, and again with coqchk: no axioms (a minute)
+	scripts/setup coq
+	$(MAKE) --no-print-directory -C proofs
 
 host-x86: setup ## Build an x86 host for QEMU, in which `cargo xtask host-x86` runs systems under KVM, instruction by instruction
 	scripts/setup host-x86
