@@ -2,6 +2,7 @@
 
 mod advice;
 mod bandwidth;
+mod certificate;
 mod check;
 mod check_locks;
 mod export;

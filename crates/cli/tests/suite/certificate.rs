@@ -1,0 +1,115 @@
+//! What `bulkhead check --certificate` writes and says. Coq reads the files in `crates/verdict/tests/certificates.rs`.
+
+use serde_json::json;
+use testing::sandbox;
+
+/// A task on a PCPU of its own, and one that suspends itself on a sporadic server.
+const SYSTEM: &str = r#"
+name = "s"
+platform = "zcu102"
+
+[[vm]]
+name = "pilot"
+boot = "raw"
+memory = "16MiB"
+kernel = "rt.bin"
+
+[[vm.vcpu]]
+pcpu = 0
+
+[[vm.task]]
+name = "gyro-1"
+period = "10ms"
+wcet = "1ms"
+
+[[vm]]
+name = "camera"
+boot = "raw"
+memory = "16MiB"
+kernel = "rt.bin"
+
+[[vm.vcpu]]
+pcpu = 1
+server = "sporadic"
+budget = "5ms"
+period = "10ms"
+
+[[vm.task]]
+name = "frame"
+period = "40ms"
+wcet = "2ms"
+self_suspension = "3ms"
+"#;
+
+#[test]
+fn theorems_are_written_and_bounds_without_are_named() {
+    let sandbox = sandbox!();
+    sandbox.write("s.toml", SYSTEM);
+    let shown = sandbox.bulkhead(&["check", "s.toml", "--certificate", "out/proof"]);
+    shown.assert_status(0);
+    let expected = "\ntheorems for 1 of 2 tasks; Coq (Debian package `coq`, tested with 8.16.1) checks them by \
+                    `make -C out/proof`\n  none for task `frame` on VCPU 0 of VM `camera`: the task suspends itself on \
+                    a sporadic server, ";
+    assert!(shown.stdout.contains(expected), "{}", shown.stdout);
+    let read = |name: &str| std::fs::read_to_string(sandbox.path(name)).expect(name);
+    let text = read("out/proof/vm_pilot_0.v");
+    for theorem in
+        ["bound_of_gyro_1 : safe system 0 1000000.", "in_time_gyro_1 : safe system 0 10000000."]
+    {
+        assert!(text.contains(&format!("Theorem {theorem}")), "{text}");
+    }
+    assert!(!sandbox.path("out/proof/vm_camera_0.v").exists());
+    assert!(read("out/proof/Makefile").contains("CERTIFICATES := vm_pilot_0\n"));
+    assert!(read("out/proof/Bulkhead/Certificate.v").contains("Theorem certified"));
+
+    let document = sandbox.bulkhead(&["check", "s.toml", "--certificate", "out/proof", "--json"]).json();
+    let certificate = &document["certificate"];
+    assert_eq!(certificate["folder"], "out/proof");
+    assert_eq!(
+        certificate["files"],
+        json!([{
+            "file": "vm_pilot_0.v", "vm": "pilot", "vcpu": 0,
+            "bounds": [{ "task": "gyro-1", "theorem": "bound_of_gyro_1", "response_ns": 1_000_000 }],
+        }])
+    );
+    assert_eq!(certificate["without"][0]["task"], "frame");
+}
+
+#[test]
+fn late_tasks_get_no_theorem() {
+    let sandbox = sandbox!();
+    let late = SYSTEM.replace("wcet = \"1ms\"", "wcet = \"1ms\"\ndeadline = \"0.5ms\"");
+    sandbox.write("s.toml", &late);
+    let shown = sandbox.bulkhead(&["check", "s.toml", "--certificate", "out"]);
+    shown.assert_status(1);
+    let expected = "\nno theorem for any of 2 tasks: nothing was written\n  none for task `gyro-1` on VCPU 0 of VM \
+                    `pilot`: the task can be late\n";
+    assert!(shown.stdout.contains(expected), "{}", shown.stdout);
+    assert!(!sandbox.path("out").exists());
+}
+
+#[test]
+fn what_cannot_be_written_is_bad_input() {
+    let sandbox = sandbox!();
+    sandbox.write("s.toml", SYSTEM);
+    sandbox.write("file", "");
+    let shown = sandbox.bulkhead(&["check", "s.toml", "--certificate", "file"]);
+    shown.assert_status(2);
+    assert!(shown.stderr.starts_with("error: cannot write file/"), "{}", shown.stderr);
+    // A full disk.
+    let shown = sandbox.bulkhead(&["check", "s.toml", "--certificate", "/dev/full/out"]);
+    shown.assert_status(2);
+    assert!(shown.stderr.contains("/dev/full/out"), "{}", shown.stderr);
+
+    let none = SYSTEM.split("[[vm.task]]").next().expect("the first part");
+    sandbox.write("none.toml", none);
+    let shown = sandbox.bulkhead(&["check", "none.toml", "--certificate", "out"]);
+    shown.assert_status(2);
+    let expected = "error: there are no tasks\nhelp: describe tasks, or leave out `--certificate`\n";
+    assert_eq!(shown.stderr, expected);
+    sandbox.bulkhead(&["plan", "s.toml", "-o", "s.dts"]).assert_status(0);
+    let shown = sandbox.bulkhead(&["check", "s.dts", "--certificate", "out"]);
+    shown.assert_status(2);
+    assert!(shown.stderr.contains("is a plan, which has no tasks"), "{}", shown.stderr);
+    assert!(!sandbox.path("out").exists());
+}
