@@ -38,10 +38,9 @@ pub fn names<'a>(vcpus: impl Iterator<Item = &'a Vcpu>) -> Vec<String> {
 
 /// Returns all files of a folder with these certificates.
 pub fn files(certificates: &[(String, &Certificate)]) -> Vec<File> {
-    let proofs = PROOFS.iter().map(|(name, text)| File {
-        path: format!("Bulkhead/{name}.v"),
-        text: (*text).into(),
-    });
+    let proofs = PROOFS
+        .iter()
+        .map(|(name, text)| File { path: format!("Bulkhead/{name}.v"), text: (*text).into() });
     let own = certificates
         .iter()
         .map(|(name, certificate)| File { path: name.clone(), text: certificate.text.clone() });

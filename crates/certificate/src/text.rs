@@ -115,7 +115,8 @@ fn text(vcpu: &Vcpu, bounds: &[Bound], without: &[(usize, Lack)]) -> String {
     }
     for (index, lack) in without {
         let name = plain(&vcpu.tasks[*index].name);
-        let _ = write!(text, "\n(* No theorem for task {name}: {}. *)\n", harmless(&lack.to_string()));
+        let _ =
+            write!(text, "\n(* No theorem for task {name}: {}. *)\n", harmless(&lack.to_string()));
     }
     text
 }

@@ -106,8 +106,10 @@ fn takes(server: &Server, window: u128) -> u128 {
 
 /// Returns the demand that does not depend on the number of own jobs.
 fn base(vcpu: &Vcpu, index: usize, streams: &[Stream], window: u128) -> u128 {
-    let above = streams.iter().map(|&(period, jitter, cost)| one_stream(window, period, jitter, cost));
-    let events = vcpu.sources.iter().map(|it| one_stream(window, it.spacing, it.early, it.cost.into()));
+    let above =
+        streams.iter().map(|&(period, jitter, cost)| one_stream(window, period, jitter, cost));
+    let events =
+        vcpu.sources.iter().map(|it| one_stream(window, it.spacing, it.early, it.cost.into()));
     let servers = || vcpu.above.iter().map(|server| takes(server, window)).sum::<u128>();
     let rest = match (plain(vcpu, index), vcpu.place) {
         (true, _) => u128::from(vcpu.tasks[index].blocking),
@@ -144,8 +146,11 @@ mod tests {
     fn each_job_of_a_busy_window_has_a_window() {
         let tasks = vec![task(26, 70, 26), task(62, 100, 118)];
         let vcpu = Vcpu { tasks, ..Vcpu::new("vm", 0, Place::Whole) };
-        let expected: Vec<u64> =
-            [114, 102, 116, 104, 118, 106, 94].iter().zip(0..).map(|(it, q)| it + 100 * q).collect();
+        let expected: Vec<u64> = [114, 102, 116, 104, 118, 106, 94]
+            .iter()
+            .zip(0..)
+            .map(|(it, q)| it + 100 * q)
+            .collect();
         assert_eq!(windows(&vcpu, 1, &[Some(26)]), Ok(expected));
     }
 

@@ -53,9 +53,7 @@ pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
                 Some(folder) => {
                     let vcpus = match &plan {
                         Some(plan) => verdict.certificates(plan, &system),
-                        None => {
-                            verdict.certificates_without_plan(&system, &plan::assign(&system)?)
-                        }
+                        None => verdict.certificates_without_plan(&system, &plan::assign(&system)?),
                     };
                     Some(certificate::write(folder, &vcpus)?)
                 }

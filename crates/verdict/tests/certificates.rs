@@ -56,7 +56,8 @@ fn refuses(proofs: &Path, name: &str, text: &str) {
 }
 
 fn certificates(text: &str, folder: &Path) -> (Verdict, Vec<Vcpu>) {
-    let system = System::from_toml("s.toml", text, folder).unwrap_or_else(|it| panic!("{it}\n{text}"));
+    let system =
+        System::from_toml("s.toml", text, folder).unwrap_or_else(|it| panic!("{it}\n{text}"));
     let plan = plan::make(&system).unwrap_or_else(|it| panic!("{it}\n{text}"));
     let verdict = Verdict::of_plan(&plan, Some(&system));
     let vcpus = verdict.certificates(&plan, &system);
@@ -152,7 +153,11 @@ fn certificates_of_random_systems_check() {
                 // Bounds of the analysis are those of the theorems, or there is a reason.
                 let named = matches!(
                     lack,
-                    Lack::NoBound | Lack::Late | Lack::Blocking | Lack::SleepsOnSporadic | Lack::Depends(_)
+                    Lack::NoBound
+                        | Lack::Late
+                        | Lack::Blocking
+                        | Lack::SleepsOnSporadic
+                        | Lack::Depends(_)
                 );
                 assert!(named, "seed {seed}, {}, task {task}: {lack}\n{text}", vcpu.vm);
                 lacks += usize::from(!matches!(lack, Lack::NoBound | Lack::Late));
@@ -217,7 +222,11 @@ fn certificates_with_mistakes_are_refused() {
     let slow = &vcpu.tasks[1];
     let mutants = [
         ("bound", format!("response := {response};"), format!("response := {};", response - 1)),
-        ("theorem", format!("safe system 1 {response}."), format!("safe system 1 {}.", response - 1)),
+        (
+            "theorem",
+            format!("safe system 1 {response}."),
+            format!("safe system 1 {}.", response - 1),
+        ),
         ("window", format!("windows := [{window}]"), format!("windows := [{}]", window - 1)),
         ("no_window", format!("windows := [{window}]"), "windows := []".into()),
         ("response", format!("|}} {w};"), format!("|}} {};", w - 1)),
@@ -229,7 +238,11 @@ fn certificates_with_mistakes_are_refused() {
         (
             "counted",
             format!("budget := {0}; counted := {0}; period := 5000000", own.counted),
-            format!("budget := {0}; counted := {1}; period := 5000000", own.counted, own.counted + 1),
+            format!(
+                "budget := {0}; counted := {1}; period := 5000000",
+                own.counted,
+                own.counted + 1
+            ),
         ),
         ("longer", format!("wcet := {};", slow.wcet), format!("wcet := {};", slow.wcet + 1)),
         ("late", format!("late := {};", vcpu.late), format!("late := {};", vcpu.late + 1)),

@@ -99,7 +99,9 @@ impl Written {
         };
         for without in &self.without {
             let Without { vm, vcpu, task, reason } = without;
-            text.push_str(&format!("  none for task `{task}` on VCPU {vcpu} of VM `{vm}`: {reason}\n"));
+            text.push_str(&format!(
+                "  none for task `{task}` on VCPU {vcpu} of VM `{vm}`: {reason}\n"
+            ));
         }
         text
     }

@@ -62,7 +62,8 @@ fn theorems_are_written_and_bounds_without_are_named() {
     assert!(read("out/proof/Makefile").contains("CERTIFICATES := vm_pilot_0\n"));
     assert!(read("out/proof/Bulkhead/Certificate.v").contains("Theorem certified"));
 
-    let document = sandbox.bulkhead(&["check", "s.toml", "--certificate", "out/proof", "--json"]).json();
+    let document =
+        sandbox.bulkhead(&["check", "s.toml", "--certificate", "out/proof", "--json"]).json();
     let certificate = &document["certificate"];
     assert_eq!(certificate["folder"], "out/proof");
     assert_eq!(
@@ -105,7 +106,8 @@ fn what_cannot_be_written_is_bad_input() {
     sandbox.write("none.toml", none);
     let shown = sandbox.bulkhead(&["check", "none.toml", "--certificate", "out"]);
     shown.assert_status(2);
-    let expected = "error: there are no tasks\nhelp: describe tasks, or leave out `--certificate`\n";
+    let expected =
+        "error: there are no tasks\nhelp: describe tasks, or leave out `--certificate`\n";
     assert_eq!(shown.stderr, expected);
     sandbox.bulkhead(&["plan", "s.toml", "-o", "s.dts"]).assert_status(0);
     let shown = sandbox.bulkhead(&["check", "s.dts", "--certificate", "out"]);
