@@ -222,7 +222,8 @@ fn a_storm_delays_no_task_beyond_its_bound() {
 
 /// Events of the shared PCPU where a device interrupts VCPU 1 of a VM, and VCPU 2, which goes before, is off.
 fn events_with_device(mode: &str) -> Vec<Event> {
-    let recorded = Recorded::new(&system::device_of_siblings(mode));
+    // In turns of milliseconds few interrupts would come.
+    let recorded = Recorded::with(&system::device_of_siblings(mode), &["--short-turns"]);
     recorded.trace().tracks[system::SHARED].iter().map(|entry| entry.event).collect()
 }
 
