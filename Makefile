@@ -55,14 +55,14 @@ beside-cachescope = @$(MAKE) --no-print-directory test-cachescope & cachescope=$
 check-proofs = @if command -v coqc >/dev/null; then $(MAKE) --no-print-directory -C proofs; \
 	else echo 'Coq is missing, so that proofs are not checked: `make proofs` installs it'; fi
 
-ci: setup ## Pass every lint and test, and every limit of a figure (15 minutes with the build)
+ci: setup ## Pass every lint and test, and every limit of a figure
 	$(call beside-cachescope,$(MAKE) --no-print-directory lint)
 	$(check-proofs)
 	cargo xtask build
 	cargo xtask size
 	cargo xtask test --figures
 
-test: setup ## Pass every test (12 minutes with the build)
+test: setup ## Pass every test
 	$(call beside-cachescope,cargo xtask build)
 	$(check-proofs)
 	cargo xtask test
@@ -70,7 +70,7 @@ test: setup ## Pass every test (12 minutes with the build)
 test-cachescope: cachescope ## Test the plugin and its model
 	cargo test --workspace --features bulkhead-cachescope-model/parquet $(CACHESCOPE) -- --include-ignored
 
-check: setup lint ## Pass lints and the tests of `cargo test`: all that boots no machine (2 minutes after a build)
+check: setup lint ## Pass lints and the tests of `cargo test`: all that boots no machine (3 minutes after a build)
 	cargo xtask test --quick
 
 proofs: ## Check the proofs of the analysis with Coq, and again with coqchk: no axioms (a minute)

@@ -10,6 +10,9 @@ pub const COQ: &str = "8.16.1";
 /// The package of Debian that has Coq.
 pub const PACKAGE: &str = "coq";
 
+/// How the `Makefile` of such a folder begins.
+pub const MAKEFILE: &str = "# Checks all certificates with Coq: `make`.";
+
 /// The proofs, in an order in which they can be compiled.
 pub const PROOFS: [(&str, &str); 7] = [
     ("Counting", include_str!("../../../proofs/Counting.v")),
@@ -53,7 +56,7 @@ fn makefile(certificates: &[(String, &Certificate)]) -> String {
         certificates.iter().map(|(name, _)| name.trim_end_matches(".v")).collect();
     let proofs: Vec<_> = PROOFS.iter().map(|(name, _)| *name).collect();
     let mut text = format!(
-        "# Checks all certificates with Coq: `make`. What was checked is not checked again.\n\n\
+        "{MAKEFILE} What was checked is not checked again.\n\n\
          COQC ?= coqc\n\
          PROOFS := {}\n\
          CERTIFICATES := {}\n\n\

@@ -57,7 +57,7 @@ pub fn switch_on_timer() {
     regs::cnthp_ctl_el2::write(CNTHP_ON);
 }
 
-/// Switches it off if it would not fire in the next centuries.
+/// Switches the timer of the hypervisor off if it would not fire in the next centuries.
 #[inline(always)]
 pub fn switch_off_useless_timer() {
     regs::cnthp_ctl_el2::write(regs::cnthp_cval_el2::read() >> 63 ^ CNTHP_ON);

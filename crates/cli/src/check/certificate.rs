@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use certificate::folder::{self, COQ, PACKAGE};
+use certificate::folder::{self, COQ, MAKEFILE, PACKAGE};
 use certificate::{Certificate, Vcpu};
 use serde::Serialize;
 
@@ -53,6 +53,7 @@ pub fn write(path: &Path, vcpus: &[Vcpu]) -> Result<Written, Failure> {
     let (with, _): (Vec<_>, Vec<_>) = all.iter().partition(|(_, it)| !it.bounds.is_empty());
     let names = folder::names(with.iter().map(|(vcpu, _)| *vcpu));
     let files: Vec<_> = names.iter().cloned().zip(with.iter().map(|(_, it)| it)).collect();
+    remove_makefile(path)?;
     let written = (!files.is_empty()).then(|| path.display().to_string());
     if written.is_some() {
         // The `Makefile` is the last one: without it nothing seems complete.
@@ -83,6 +84,21 @@ pub fn write(path: &Path, vcpus: &[Vcpu]) -> Result<Written, Failure> {
         })
     });
     Ok(Written { folder: written, files: files.collect(), without: without.collect() })
+}
+
+/// Removes the `Makefile` of certificates that were written earlier, so that they are not checked in place of new ones.
+/// Another `Makefile` is an error: it would be lost.
+fn remove_makefile(folder: &Path) -> Result<(), Failure> {
+    let makefile = folder.join("Makefile");
+    let Ok(text) = std::fs::read(&makefile) else { return Ok(()) };
+    let shown = makefile.display();
+    if !text.starts_with(MAKEFILE.as_bytes()) {
+        let help = "name another folder for the certificates";
+        let text = format!("{shown} is not one of certificates, and would be lost\nhelp: {help}");
+        return Err(Failure::new("another-makefile", text));
+    }
+    std::fs::remove_file(&makefile)
+        .map_err(|error| Failure::new("cannot-write", format!("cannot remove {shown}: {error}")))
 }
 
 impl Written {

@@ -90,6 +90,26 @@ fn late_tasks_get_no_theorem() {
 }
 
 #[test]
+fn no_makefile_of_others_is_lost_and_no_old_one_is_left() {
+    let sandbox = sandbox!();
+    sandbox.write("s.toml", SYSTEM);
+    sandbox.write("Makefile", "all:\n");
+    let shown = sandbox.bulkhead(&["check", "s.toml", "--certificate", "."]);
+    shown.assert_status(2);
+    assert!(shown.stderr.contains("Makefile is not one of certificates"), "{}", shown.stderr);
+    assert!(!sandbox.path("Bulkhead").exists());
+
+    for _ in 0..2 {
+        sandbox.bulkhead(&["check", "s.toml", "--certificate", "out"]).assert_status(0);
+        assert!(sandbox.path("out/Makefile").exists());
+    }
+    sandbox
+        .write("s.toml", &SYSTEM.replace("wcet = \"1ms\"", "wcet = \"1ms\"\ndeadline = \"0.5ms\""));
+    sandbox.bulkhead(&["check", "s.toml", "--certificate", "out"]).assert_status(1);
+    assert!(!sandbox.path("out/Makefile").exists());
+}
+
+#[test]
 fn what_cannot_be_written_is_bad_input() {
     let sandbox = sandbox!();
     sandbox.write("s.toml", SYSTEM);

@@ -101,7 +101,9 @@ impl Summary {
                 Exit::TimedOut => {
                     let seconds = self.outcome.elapsed.as_secs_f64();
                     let why = match self.outcome.stderr.contains(NO_TIMER) {
-                        true => ": all VCPUs waited, and no timer was set that would wake one",
+                        true => {
+                            ": at some time all VCPUs waited, and no timer was set that would wake one"
+                        }
                         false => "",
                     };
                     problems.push(format!("it timed out after {seconds:.1} s{why}"));

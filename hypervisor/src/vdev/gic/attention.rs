@@ -19,9 +19,9 @@
 //!   kicks for others on its PCPU is limited by how often the VCPU gets the PCPU, whatever its
 //!   siblings do.
 //! - A kick is counted ([`Attention::take_kicks`]) before it is sent. If the VCPU goes on waiting after a
-//!   kick, it pays for those that were counted; if it wakes, the time is its own. Nobody would pay for a
-//!   kick that arrives after the VCPU was woken by what is told, executed, and waits again; but all
-//!   this takes longer than to send the kick.
+//!   kick, it pays for those that were counted; if it wakes, the time is its own. Nobody pays for a
+//!   kick that arrives after its note has woken the VCPU, and after the VCPU has executed and waits
+//!   again; but to send a kick takes less time than that.
 
 use core::sync::atomic::{AtomicU8, Ordering::SeqCst};
 
