@@ -128,6 +128,9 @@ pub fn boot(device_tree: usize) -> ! {
     let serial = plan.platform.serial;
     let console = pcpus[serial.pcpu];
     CONSOLE.set_vms(plan.vms.iter().map(|vm| vm.name));
+    for channel in &plan.channels {
+        board::memory::guest_memory(&channel.ram).clear();
+    }
     let critical = plan.critical_cpus();
     let shared = plan.locks;
     let ceilings = shared.ceilings;

@@ -1,5 +1,6 @@
 //! The interface between the Bulkhead hypervisor, its guests and its tools.
 //!
+//! - [`channel`]: the memory through which VMs exchange messages;
 //! - [`console`]: labels, keys and sequences of the console, and how guest output looks there;
 //! - [`counter`]: a counter of memory accesses that an observer of the machine keeps;
 //! - [`doorbell`]: the page on which guests ask for colours without a call;
@@ -17,6 +18,7 @@
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
+pub mod channel;
 pub mod console;
 pub mod counter;
 pub mod doorbell;

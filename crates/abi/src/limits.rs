@@ -13,7 +13,13 @@ pub const ANALYZED_MAX: usize = 256;
 /// Most VCPUs of a VM on such a machine.
 pub const ANALYZED_VCPUS_MAX: usize = 64;
 
-/// Most characters in the name of a VM or of a resource that VMs share.
+/// Most channels of a system.
+pub const CHANNELS_MAX: usize = 16;
+
+/// Most bytes of a channel.
+pub const CHANNEL_BYTES_MAX: u64 = 8 << 20;
+
+/// Most characters in the name of a VM, of a resource that VMs share, or of a channel.
 pub const NAME_MAX: usize = 15;
 
 /// Bytes of a page: the alignment of every region.

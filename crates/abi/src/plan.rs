@@ -33,6 +33,8 @@ pub mod names {
     pub const COLOR_SERIAL: &str = "color-serial";
     pub const RESOURCES: &str = "resources";
     pub const RESOURCE: &str = "resource";
+    pub const CHANNELS: &str = "channels";
+    pub const CHANNEL: &str = "channel";
 
     // Properties. `vms` names those of a resource, too.
     pub const COMPATIBLE: &str = "compatible";
@@ -63,6 +65,9 @@ pub mod names {
     pub const BITS: &str = "bits";
     pub const ACCESS_BYTES: &str = "access-bytes";
     pub const RESOURCE_NAME: &str = "resource-name";
+    pub const CHANNEL_NAME: &str = "channel-name";
+    pub const FROM: &str = "from";
+    pub const TO: &str = "to";
     pub const VM_NAME: &str = "vm-name";
     pub const ON_CRASH: &str = "on-crash";
     pub const ON_RESET: &str = "on-reset";

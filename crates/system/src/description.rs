@@ -3,9 +3,11 @@
 //! `docs/reference/description.md` describes the file.
 
 mod bandwidth;
+mod channel;
 pub(crate) mod colors;
 mod limits;
 mod locks;
+mod names;
 mod objective;
 mod order;
 mod read;
@@ -18,6 +20,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use bandwidth::{Amount, Bandwidth, Credits};
+pub use channel::Channel;
 pub use locks::{Resource, Section};
 pub use objective::{Aim, Objective};
 use policy::color::ColorSet;
@@ -63,6 +66,8 @@ pub struct System {
     pub section_overhead: Duration,
     /// The resources that tasks share, in the order of the description.
     pub resources: Vec<Resource>,
+    /// The channels between VMs, in the order of the description.
+    pub channels: Vec<Channel>,
     /// The VMs, in their order.
     pub vms: Vec<Vm>,
 }

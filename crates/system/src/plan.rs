@@ -26,10 +26,10 @@ pub use files::{FileReport, check_files};
 pub use lifecycle::{Lifecycle, OnEvent};
 pub use make::{assign, check_given, console, make, outline};
 pub use model::{
-    Area, BandwidthCounter, Boot, Budget, Class, Coloring, Compensation, CounterSource, Device,
-    DeviceInterrupts, Entries, File, Frames, Gic, Llc, Locks, Mapping, Memory, MemoryBudget, Plan,
-    Platform, Pool, PowerOff, Resource, Serial, SerialKind, Server, Vcpu, VirtualGic,
-    VirtualSerial, Vm,
+    Area, BandwidthCounter, Boot, Budget, Channel, Class, Coloring, Compensation, CounterSource,
+    Device, DeviceInterrupts, Entries, File, Frames, Gic, Llc, Locks, Mapping, Memory,
+    MemoryBudget, Plan, Platform, Pool, PowerOff, Resource, Serial, SerialKind, Server, Vcpu,
+    VirtualGic, VirtualSerial, Vm,
 };
 pub use policy::lock::RESOURCES_MAX;
 pub use room::{check_described_files, check_room};

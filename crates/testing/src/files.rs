@@ -75,6 +75,7 @@ pub fn plan() -> Plan {
         name: "test".into(),
         locks: Locks::Vmpcp,
         resources: Vec::new(),
+        channels: Vec::new(),
         platform: Platform {
             board: "qemu-virt".into(),
             memory: vec![Region::new(0x4000_0000, 1 << 30)],

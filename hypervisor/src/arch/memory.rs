@@ -147,6 +147,14 @@ impl GuestMemory {
         })
     }
 
+    /// Fills the memory with zeros, at boot.
+    pub fn clear(self) {
+        let zeros = [0; 64];
+        for offset in (0..self.bytes).step_by(zeros.len()) {
+            self.write(offset, &zeros);
+        }
+    }
+
     /// Writes back and drops the cached lines of a part of the memory.
     pub fn clean_and_invalidate(self, offset: u64, bytes: u64) {
         let offset = offset.min(self.bytes);

@@ -14,6 +14,11 @@ const DEVICE: u64 = 1 << 54 | 3 << 6 | 0b0001 << 2;
 /// Attributes of memory that the guest may only read: normal write-back, inner shareable.
 const CONSTANT: u64 = 1 << 54 | 3 << 8 | 1 << 6 | 0b1111 << 2;
 
+/// Attributes of a channel that the guest may only read: normal non-cacheable, never executed.
+const CHANNEL: u64 = 1 << 54 | 1 << 6 | 0b0101 << 2;
+/// Makes it writable.
+const WRITABLE: u64 = 2 << 6;
+
 /// The attributes in which RAM and devices differ: memory type, execution.
 const DEVICE_OR_RAM: u64 = 1 << 54 | 0b1111 << 2;
 
@@ -44,6 +49,11 @@ impl Stage2 {
         attributes & DEVICE_OR_RAM == RAM & DEVICE_OR_RAM
     }
 
+    /// Whether attributes are those of a device.
+    pub fn is_device(attributes: u64) -> bool {
+        attributes & DEVICE_OR_RAM == DEVICE & DEVICE_OR_RAM
+    }
+
     /// Whether attributes are those of memory that the guest may only read.
     pub fn is_constant(attributes: u64) -> bool {
         attributes & (DEVICE_OR_RAM | 3 << 6) == CONSTANT & (DEVICE_OR_RAM | 3 << 6)
@@ -62,6 +72,22 @@ impl Stage2 {
     /// Maps memory of the hypervisor that the guest may read.
     pub fn map_constant(&mut self, ipa: u64, pa: u64, bytes: u64) -> Result<(), MapError> {
         self.table.map(ipa, pa, bytes, CONSTANT)
+    }
+
+    /// Maps the memory of a channel.
+    pub fn map_channel(
+        &mut self,
+        ipa: u64,
+        pa: u64,
+        bytes: u64,
+        writes: bool,
+    ) -> Result<(), MapError> {
+        self.table.map(ipa, pa, bytes, channel(writes))
+    }
+
+    /// Whether attributes are those of a channel that the guest may write, or may not.
+    pub fn is_channel(attributes: u64, writes: bool) -> bool {
+        attributes & (DEVICE_OR_RAM | 3 << 6) == channel(writes)
     }
 
     /// Makes the tables for RAM that is mapped page by page, with [`Stage2::touch`].
@@ -140,6 +166,11 @@ impl Stage2 {
     pub fn vttbr(&self) -> u64 {
         u64::from(self.vmid) << 48 | self.table.root_address()
     }
+}
+
+/// Attributes of a channel.
+const fn channel(writes: bool) -> u64 {
+    CHANNEL | if writes { WRITABLE } else { 0 }
 }
 
 /// VTCR_EL2 for all VMs.

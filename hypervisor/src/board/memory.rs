@@ -13,10 +13,10 @@ use crate::arch::mmu::Move;
 use crate::arch::page_table::{Frames, PageTable};
 use crate::plan::{Ram, Range};
 
-/// RAM of a VM. The plan was checked.
+/// RAM of a VM, or a channel. The plan was checked.
 pub fn guest_memory(ram: &Ram) -> GuestMemory {
-    // SAFETY: the checked plan gives these frames to one VM alone, outside the
-    // memory of the hypervisor; the final tables map them as data.
+    // SAFETY: the checked plan gives these frames to one VM alone, or to the VMs of one channel,
+    // outside the memory of the hypervisor; the final tables map them as data.
     unsafe { GuestMemory::new(ram.stripe, ram.guest.bytes) }
 }
 

@@ -42,7 +42,7 @@ pub fn check<'a>(plan: &Plan<'a>, blob_bytes: BlobBytes<'_>) -> Result<(), Refus
         guest_interrupts(vm)?;
         loads(vm, blob_bytes)?;
     }
-    Ok(())
+    channels(plan)
 }
 
 fn platform<'a>(plan: &Plan<'a>) -> Result<(), Refusal<'a>> {
@@ -203,6 +203,29 @@ fn memory<'a>(plan: &Plan<'a>, index: usize, vm: &Vm<'a>) -> Result<(), Refusal<
     Ok(())
 }
 
+/// The memory of channels belongs to nobody else.
+fn channels<'a>(plan: &Plan<'a>) -> Result<(), Refusal<'a>> {
+    for (number, channel) in plan.channels.iter().enumerate() {
+        let (ram, host) = (&channel.ram, channel.ram.host);
+        let before = plan.channels.iter().take(number);
+        let problem = if !in_one_bank(plan, host) {
+            Problem::NotInBank(host)
+        } else if host.overlaps(plan.platform.hypervisor) {
+            Problem::Overlap(host, plan.platform.hypervisor, "the hypervisor")
+        } else if let Some(own) = plan.platform.own.filter(|own| own.overlaps(ram)) {
+            Problem::Overlap(host, own.host, "the hypervisor")
+        } else if let Some((other, owner)) = memory_before(plan, plan.vms.len(), 0, ram) {
+            Problem::Overlap(host, other, owner)
+        } else if let Some(other) = before.into_iter().find(|it| it.ram.overlaps(ram)) {
+            Problem::OverlapNode(host, other.ram.host, other.node)
+        } else {
+            continue;
+        };
+        return Err(channel.node.error(names::HOST_REG, problem));
+    }
+    Ok(())
+}
+
 /// An area that shares frames with this one and belongs to a VM before this one, or to this one
 /// before this area.
 fn memory_before<'a>(
@@ -311,6 +334,10 @@ fn guest_range(vm: &Vm<'_>, mut index: usize) -> Option<(Range, &'static str, us
     if let Some(device) = vm.devices.get(index) {
         return Some((device.registers.guest, names::DEVICE, index));
     }
+    index -= vm.devices.len();
+    if let Some(channel) = vm.channels.get(index) {
+        return Some((channel.memory.guest, names::CHANNEL, index));
+    }
     let rest = [
         Some((vm.gic.frames()[0], names::INTERRUPT_CONTROLLER, 0)),
         Some((vm.gic.frames()[1], names::INTERRUPT_CONTROLLER, 0)),
@@ -318,7 +345,7 @@ fn guest_range(vm: &Vm<'_>, mut index: usize) -> Option<(Range, &'static str, us
         vm.coloring.map(|coloring| (coloring.doorbell, names::COLORING, 0)),
         vm.color_serial.map(|(range, _)| (range, names::COLOR_SERIAL, 0)),
     ];
-    rest.into_iter().flatten().nth(index - vm.devices.len())
+    rest.into_iter().flatten().nth(index - vm.channels.len())
 }
 
 fn guest_layout<'a>(vm: &Vm<'a>) -> Result<(), Refusal<'a>> {

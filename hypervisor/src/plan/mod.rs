@@ -5,6 +5,7 @@
 //! [`check`] refuses what cannot hold. Neither panics, whatever the tree contains.
 
 mod binding;
+mod channels;
 mod check;
 mod error;
 mod locks;
@@ -19,6 +20,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 pub use ::abi::limits::COUNT_MAX as MAX_CPUS;
+pub use channels::{Channel, End};
 pub use check::check;
 pub use error::{PlanError, Problem, Refusal};
 pub use locks::{Locks, Resource};
@@ -127,6 +129,8 @@ pub struct Plan<'a> {
     pub platform: Platform<'a>,
     /// What VMs share.
     pub locks: Locks<'a>,
+    /// The channels between VMs.
+    pub channels: Vec<Channel<'a>>,
     /// The VMs.
     pub vms: Vec<Vm<'a>>,
 }
@@ -158,15 +162,16 @@ pub fn read(tree: Tree<'_>, frequency: u32) -> Result<Plan<'_>, Refusal<'_>> {
     let root = tree.root();
     root.only(
         &[names::COMPATIBLE, names::MODEL, names::ADDRESS_CELLS, names::SIZE_CELLS, names::LOCKS],
-        &[names::PLATFORM, names::RESOURCES, names::VMS],
+        &[names::PLATFORM, names::RESOURCES, names::CHANNELS, names::VMS],
     )?;
     root.expect_text(names::COMPATIBLE, &[abi::COMPATIBLE])?;
     // One walk for all of them: the way over a node is long.
-    let [mut platform, mut resources, mut vms] = [None; 3];
+    let [mut platform, mut resources, mut channels, mut vms] = [None; 4];
     for child in root.children() {
         let (name, place) = match () {
             () if child.is(names::PLATFORM) => (names::PLATFORM, &mut platform),
             () if child.is(names::RESOURCES) => (names::RESOURCES, &mut resources),
+            () if child.is(names::CHANNELS) => (names::CHANNELS, &mut channels),
             () => (names::VMS, &mut vms),
         };
         if place.replace(child).is_some() {
@@ -183,5 +188,6 @@ pub fn read(tree: Tree<'_>, frequency: u32) -> Result<Plan<'_>, Refusal<'_>> {
         vms.push(vm::read(vm, &platform, clock)?);
     }
     let locks = locks::read(root, resources, vms.len())?;
-    Ok(Plan { root, model: root.string(names::MODEL)?, platform, locks, vms })
+    let channels = channels::read(channels, &mut vms)?;
+    Ok(Plan { root, model: root.string(names::MODEL)?, platform, locks, channels, vms })
 }

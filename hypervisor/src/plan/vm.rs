@@ -15,13 +15,13 @@ use policy::time::Instant;
 
 use super::platform::{guest_gic, shared_interrupt};
 use super::{
-    Clock, Counter, GuestGic, Llc, MAX_CPUS, Mapping, MemoryBudget, Node, Platform, Problem, Ram,
-    Range, Refusal, Server, VmBudget, memory, server,
+    Clock, Counter, End, GuestGic, Llc, MAX_CPUS, Mapping, MemoryBudget, Node, Platform, Problem,
+    Ram, Range, Refusal, Server, VmBudget, memory, server,
 };
 use crate::arch::page_table::PAGE_BYTES;
 use crate::payload::BlobName;
 
-pub use device::Device;
+pub use device::{Device, mapping};
 
 /// Colours besides its own that tasks of a VM can ask for (vCache, section 4.2).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -118,6 +118,8 @@ pub struct Vm<'a> {
     pub color_serial: Option<(Range, u32)>,
     /// Assigned devices.
     pub devices: Vec<Device>,
+    /// Channels to and from other VMs.
+    pub channels: Vec<End>,
     /// How it starts.
     pub boot: Boot<'a>,
 }
@@ -146,6 +148,7 @@ impl Vm<'_> {
         let serial = self.serial.iter().chain(&self.color_serial).map(|(range, _)| *range);
         let ranges = self.memory.iter().map(|ram| ram.guest);
         let ranges = ranges.chain(self.devices.iter().map(|device| device.registers.guest));
+        let ranges = ranges.chain(self.channels.iter().map(|channel| channel.memory.guest));
         let ranges = ranges.chain(self.gic.frames()).chain(serial);
         let ranges = ranges.chain(self.coloring.iter().map(|coloring| coloring.doorbell));
         ranges.map(Range::end).max().map(|end| end.next_multiple_of(PAGE_BYTES))
@@ -267,6 +270,7 @@ pub fn read<'a>(
         serial,
         color_serial,
         devices,
+        channels: Vec::new(),
         boot: boot(node.child(names::BOOT)?, name)?,
     })
 }
@@ -336,7 +340,7 @@ fn vcpus<'a>(
 pub fn ram(node: Node<'_>, color_mask: u64) -> Result<Ram, Refusal<'_>> {
     node.only(&[names::DEVICE_TYPE, names::REG, names::HOST_REG, names::COLORS], &[])?;
     if node.value(names::COLORS).is_none() {
-        let Mapping { guest, host } = device::mapping(node)?;
+        let Mapping { guest, host } = mapping(node)?;
         let stripe = Stripe::contiguous(host, PAGE_BYTES);
         return Ok(Ram { guest, host: Range { start: host, ..guest }, colors: None, stripe });
     }

@@ -5,7 +5,7 @@
 use crate::arch::memory::Frame;
 use crate::arch::page_table::{Found, PAGE_BYTES, STRETCH};
 use crate::arch::stage2::Stage2;
-use crate::plan::Vm;
+use crate::plan::{Mapping, Vm};
 
 /// Lines that one chunk reads: of tables, and one line of other data for each mapping.
 const CHUNK: u32 = 64;
@@ -57,8 +57,10 @@ pub fn chunk(
             Found::Leaf { input, output, bytes, attributes } if Stage2::is_constant(attributes) => {
                 (output, bytes == PAGE_BYTES && vm.time_page() == Some(input))
             }
-            Found::Leaf { input, output, bytes, .. } => {
-                (output, is_device(vm, input, output, bytes))
+            Found::Leaf { input, output, bytes, attributes } => {
+                let right = is_device(vm, input, output, bytes, attributes)
+                    || is_channel(vm, input, output, bytes, attributes);
+                (output, right)
             }
         };
         if !right {
@@ -113,11 +115,21 @@ fn is_ram(vm: &Vm<'_>, input: u64, output: u64, bytes: u64) -> bool {
     })
 }
 
-fn is_device(vm: &Vm<'_>, input: u64, output: u64, bytes: u64) -> bool {
-    let devices = vm.devices.iter().map(|device| device.registers);
-    devices.chain(vm.gic.cpu).any(|registers| {
-        input.checked_sub(registers.guest.start).is_some_and(|offset| {
-            offset + bytes <= registers.guest.bytes && output == registers.host + offset
-        })
+fn is_device(vm: &Vm<'_>, input: u64, output: u64, bytes: u64, attributes: u64) -> bool {
+    let mut devices = vm.devices.iter().map(|device| device.registers).chain(vm.gic.cpu);
+    Stage2::is_device(attributes) && devices.any(|it| maps(it, input, output, bytes))
+}
+
+/// Returns true if the plan gives this part of a channel to the VM, with the right to write or
+/// without.
+fn is_channel(vm: &Vm<'_>, input: u64, output: u64, bytes: u64, attributes: u64) -> bool {
+    vm.channels.iter().any(|channel| {
+        Stage2::is_channel(attributes, channel.writes) && maps(channel.memory, input, output, bytes)
+    })
+}
+
+fn maps(planned: Mapping, input: u64, output: u64, bytes: u64) -> bool {
+    input.checked_sub(planned.guest.start).is_some_and(|offset| {
+        offset + bytes <= planned.guest.bytes && output == planned.host + offset
     })
 }

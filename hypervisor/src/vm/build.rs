@@ -138,6 +138,11 @@ fn map(index: usize, plan: &plan::Vm<'static>) -> Result<Stage2, Refusal<'static
             return Err(node.node_error(Problem::Map(device.registers.guest, error)));
         }
     }
+    for plan::End { memory: Mapping { guest, host }, writes } in &plan.channels {
+        if let Err(error) = stage2.map_channel(guest.start, *host, guest.bytes, *writes) {
+            return Err(plan.node.node_error(Problem::Map(*guest, error)));
+        }
+    }
     // The guest's CPU interface is the machine's virtual one.
     if let Some(Mapping { guest, host }) = plan.gic.cpu
         && let Err(error) = stage2.map_device(guest.start, host, guest.bytes)

@@ -7,7 +7,8 @@ use policy::color::ColorSet;
 use units::{Bytes, Duration};
 
 use super::{
-    Located, Objective, System, Vm, bandwidth, colors, limits, locks, read_text, servers, vm,
+    Located, Objective, System, Vm, bandwidth, channel, colors, limits, locks, read_text, servers,
+    vm,
 };
 use crate::diagnostic::{Diagnostic, Errors, Place, Source};
 use crate::document::{Document, Fields};
@@ -35,6 +36,7 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
     let protocol = locks::protocol(at);
     limits::check(at, platform.as_ref().map(|(platform, _)| &platform.value), &tables);
     let resources = locks::read(at, &tables);
+    let channels = channel::read(at, &tables);
     let read = |(index, table)| vm::read(table, index, &resources);
     let mut vms: Vec<_> = tables.iter().enumerate().map(read).collect();
     if let Some((platform, _)) = &platform {
@@ -77,6 +79,7 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
         locks_open: protocol.filter(|protocol| protocol.value.is_none()).map(|it| it.place),
         section_overhead,
         resources: resources.all()?,
+        channels: channels?,
         vms,
     })
 }

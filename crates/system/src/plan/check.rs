@@ -1,6 +1,7 @@
 //! The rules of a plan, as in `docs/reference/plan.md`, but those about the contents of files.
 
 mod bandwidth;
+mod channels;
 mod colors;
 mod locks;
 mod platform;
@@ -62,6 +63,7 @@ fn beside(plan: &Plan, mistakes: &mut Mistakes) {
     platform::check(plan, mistakes);
     mistakes.count("/vms", "VMs", plan.vms.len());
     vms::check(plan, mistakes);
+    channels::check(plan, mistakes);
     regions::check(plan, mistakes);
 }
 

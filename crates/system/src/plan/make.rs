@@ -1,6 +1,7 @@
 //! Makes a plan: decides what the description leaves open, and keeps and checks what it gives.
 
 mod boot;
+mod channels;
 mod given;
 mod origins;
 mod outline;
@@ -121,6 +122,7 @@ fn assemble(
     pcpus: &[Vec<Pcpu>],
     placed: Placed,
 ) -> Plan {
+    let Placed { hypervisor: hypervisor_area, vms: memory, channels } = placed;
     let machine = &system.platform.value;
     let used = |pcpu: u32| pcpus.iter().flatten().any(|other| other.0 == pcpu);
     let serves_console = console(machine.cpus.len(), used);
@@ -133,7 +135,7 @@ fn assemble(
         board: machine.name.clone(),
         memory: machine.memory.clone(),
         hypervisor,
-        hypervisor_area: placed.hypervisor,
+        hypervisor_area,
         cpus: machine.cpus.iter().map(|cpu| cpu.mpidr).collect(),
         spin_table: machine.cpus.iter().filter_map(|cpu| cpu.release).collect(),
         power_off: support.power_off,
@@ -147,7 +149,7 @@ fn assemble(
         llc,
         bandwidth_counter: machine.bandwidth_counter().filter(|_| system.counts_accesses()),
     };
-    let vms = system.vms.iter().zip(vcpus).zip(placed.vms);
+    let vms = system.vms.iter().zip(vcpus).zip(memory);
     let vms = vms.map(|((described, vcpus), (memory, pool))| Vm {
         name: described.name.value.clone(),
         lifecycle: described.lifecycle,
@@ -176,6 +178,7 @@ fn assemble(
         platform,
         locks: system.locks,
         resources: kept.map(resource).collect(),
+        channels: channels::channels(&system.channels, &channels),
         vms: vms.collect(),
     }
 }

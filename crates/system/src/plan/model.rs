@@ -1,6 +1,7 @@
 //! The parts of a plan as types.
 
 mod bandwidth;
+mod channel;
 mod locks;
 mod memory;
 mod server;
@@ -9,6 +10,7 @@ use std::cmp::Reverse;
 
 use abi::plan::words;
 pub use bandwidth::{BandwidthCounter, Compensation, CounterSource, MemoryBudget};
+pub use channel::Channel;
 pub use locks::{Entries, Locks, Resource};
 pub use memory::{Area, Coloring, Frames, Llc, Memory, Pool};
 use policy::color::ColorSet;
@@ -29,6 +31,8 @@ pub struct Plan {
     pub locks: Locks,
     /// The resources whose mutexes the hypervisor keeps, in the order of their indices.
     pub resources: Vec<Resource>,
+    /// The channels between VMs.
+    pub channels: Vec<Channel>,
     /// The VMs, in the order of their indices.
     pub vms: Vec<Vm>,
 }

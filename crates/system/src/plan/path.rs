@@ -4,6 +4,8 @@ use std::fmt::LowerHex;
 
 use abi::plan::names;
 
+use super::Channel;
+
 /// `memory@40000000`.
 pub(super) fn unit(name: &str, address: impl LowerHex) -> String {
     format!("{name}@{address:x}")
@@ -22,4 +24,9 @@ pub(super) fn vcpu(vm_index: usize, index: usize) -> String {
 /// `/resources/resource@0`.
 pub(super) fn resource(index: usize) -> String {
     format!("/{}/{}", names::RESOURCES, unit(names::RESOURCE, index))
+}
+
+/// `/channels/channel@30000000`.
+pub(super) fn channel(channel: &Channel) -> String {
+    format!("/{}/{}", names::CHANNELS, unit(names::CHANNEL, channel.memory.ipa.0))
 }

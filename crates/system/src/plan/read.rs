@@ -2,6 +2,7 @@
 //! and of its form. What the numbers mean together is for [`check`](super::check).
 
 mod bandwidth;
+mod channels;
 mod coloring;
 mod cursor;
 mod llc;
@@ -64,9 +65,17 @@ fn root(at: &Cursor<'_>) -> Option<Plan> {
     let platform = at.child(names::PLATFORM).and_then(|node| platform(&node));
     let locks = locks::protocol(at);
     let resources = locks::resources(at);
+    let channels = channels::channels(at);
     let vms = at.child(names::VMS).and_then(|node| vms(&node));
     at.finish();
-    Some(Plan { name: name?, platform: platform?, locks: locks?, resources: resources?, vms: vms? })
+    Some(Plan {
+        name: name?,
+        platform: platform?,
+        locks: locks?,
+        resources: resources?,
+        channels: channels?,
+        vms: vms?,
+    })
 }
 
 fn platform(at: &Cursor<'_>) -> Option<Platform> {

@@ -1,6 +1,7 @@
 //! From the plan to its device tree.
 
 mod bandwidth;
+mod channels;
 mod locks;
 
 use ::abi::doorbell;
@@ -27,6 +28,7 @@ pub(super) fn tree(plan: &Plan) -> Node {
     vms.children = plan.vms.iter().enumerate().map(|(index, it)| vm(index, it, access)).collect();
     root.children.push(platform(&plan.platform));
     root.children.extend(locks::resources(&plan.resources));
+    root.children.extend(channels::channels(&plan.channels));
     root.children.push(vms);
     root
 }

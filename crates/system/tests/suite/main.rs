@@ -3,6 +3,7 @@
 mod bandwidth;
 mod both;
 mod both_readers;
+mod channels;
 mod choices;
 mod colors;
 mod description_text;

@@ -6,8 +6,9 @@ use crate::both::Verdict;
 use policy::color::{Cache, ColorSet, Geometry, IndexBits};
 use system::description::System;
 use system::plan::{
-    self, Area, BandwidthCounter, Coloring, Compensation, CounterSource, Device, DeviceInterrupts,
-    Gic, Llc, Mapping, Memory, MemoryBudget, Plan, Pool, VirtualGic, VirtualSerial,
+    self, Area, BandwidthCounter, Channel, Coloring, Compensation, CounterSource, Device,
+    DeviceInterrupts, Gic, Llc, Mapping, Memory, MemoryBudget, Plan, Pool, VirtualGic,
+    VirtualSerial,
 };
 use units::{Bytes, Duration};
 
@@ -464,4 +465,66 @@ fn a_rule_broken_in_text_is_shown_in_its_line() {
     assert_eq!(error.node.as_deref(), Some("/vms/vm@1/vcpus/vcpu@0: pcpu"));
     let (line, _) = error.place.as_ref().unwrap().line_column();
     assert!(text.lines().nth(line - 1).unwrap().contains("pcpu = <1>"), "{errors}");
+}
+
+/// `rt` reads what `linux` writes.
+fn channel(name: &str, ipa: u64, host: u64) -> Channel {
+    let memory = Mapping { ipa: Ipa(ipa), host: PhysicalAddress(host), size: Bytes(0x2000) };
+    Channel { name: name.into(), memory, from: 0, to: vec![1] }
+}
+
+#[test]
+fn channels_have_an_owner_and_a_place() {
+    const NODE: &str = "/channels/channel@30000000";
+    let with = |change: fn(&mut Plan)| {
+        broken(|plan| {
+            plan.channels = vec![channel("pose", 0x3000_0000, 0x7000_0000)];
+            change(plan);
+        })
+    };
+    let of = |property: &str| vec![format!("{NODE}: {property}")];
+    assert!(with(|_| {}).is_empty());
+    assert_eq!(with(|plan| plan.channels[0].name = "Pose".into()), of("channel-name"));
+    assert_eq!(with(|plan| plan.channels[0].from = 2), of("from"));
+    assert_eq!(with(|plan| plan.channels[0].to = vec![2]), of("to"));
+    assert_eq!(with(|plan| plan.channels[0].to = vec![1, 1]), of("to"));
+    assert_eq!(with(|plan| plan.channels[0].to = vec![0, 1]), of("to"));
+    assert_eq!(with(|plan| plan.channels[0].memory.size = Bytes(0x80_1000)), of("reg"));
+    // RAM of the hypervisor and of a VM, no RAM.
+    for host in [0x4000_0000, 0x4600_1000, 0x1000_0000] {
+        let mut nodes = broken(|plan| plan.channels = vec![channel("pose", 0x3000_0000, host)]);
+        nodes.dedup();
+        assert_eq!(nodes, of("host-reg"), "{host:#x}");
+    }
+    // In the guest, below RAM of the VM, and where its UART is.
+    for ipa in [0x3fff_f000, 0x0900_0000] {
+        let nodes = broken(|plan| plan.channels = vec![channel("pose", ipa, 0x7000_0000)]);
+        assert!(!nodes.is_empty(), "{ipa:#x}");
+        assert!(
+            nodes.iter().all(|it| it.contains("/channels/") && it.ends_with(": reg")),
+            "{nodes:?}"
+        );
+    }
+    let two = |second: Channel| {
+        broken(|plan| {
+            plan.channels = vec![channel("pose", 0x3000_0000, 0x7000_0000), second.clone()];
+        })
+    };
+    let second = |property: &str| vec![format!("/channels/channel@30002000: {property}")];
+    assert!(two(channel("map", 0x3000_2000, 0x7000_2000)).is_empty());
+    assert_eq!(two(channel("pose", 0x3000_2000, 0x7000_2000)), second("channel-name"));
+    assert_eq!(two(channel("map", 0x3000_2000, 0x7000_1000)), second("host-reg"));
+    let nodes = two(channel("map", 0x3000_1000, 0x7000_2000));
+    assert_eq!(nodes, vec!["/channels/channel@30001000: reg"; 2], "in both VMs");
+    let many = |plan: &mut Plan| {
+        let one = |index: u64| {
+            channel(
+                &format!("c{index}"),
+                0x3000_0000 + 0x2000 * index,
+                0x7000_0000 + 0x2000 * index,
+            )
+        };
+        plan.channels = (0..17).map(one).collect();
+    };
+    assert_eq!(broken(many), ["/channels"]);
 }

@@ -7,8 +7,8 @@ use proptest::option;
 use proptest::prelude::*;
 use system::address::{IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 use system::plan::{
-    Area, BandwidthCounter, Boot, Budget, Class, Coloring, Compensation, CounterSource, Device,
-    DeviceInterrupts, Entries, File, Frames, Gic, Lifecycle, Llc, Locks, Mapping, Memory,
+    Area, BandwidthCounter, Boot, Budget, Channel, Class, Coloring, Compensation, CounterSource,
+    Device, DeviceInterrupts, Entries, File, Frames, Gic, Lifecycle, Llc, Locks, Mapping, Memory,
     MemoryBudget, OnEvent, Plan, Platform, Pool, PowerOff, Resource, Serial, SerialKind, Server,
     Vcpu, VirtualGic, VirtualSerial, Vm, frames_needed,
 };
@@ -17,6 +17,8 @@ use units::{Bytes, Duration};
 const PAGE: u64 = 4096;
 /// The bank of RAM in which coloured areas lie.
 const COLORED: u64 = 0x1_0000_0000;
+/// Where guests see channels.
+const CHANNELS: u64 = 0x3000_0000;
 
 /// Texts with everything that has to be escaped, but no zero byte.
 fn text() -> impl Strategy<Value = String> {
@@ -245,7 +247,20 @@ pub fn plan() -> impl Strategy<Value = Plan> {
                 vms: (index % last..last).collect(),
             };
             let resources = (0..spare * 2).map(resource).collect();
-            Plan { name, platform, locks, resources, vms }
+            let mut next = CHANNELS;
+            let channel = |index: u32| {
+                let size = PAGE * u64::from(1 + index % 3);
+                let host = PhysicalAddress(machine.ram + (next - CHANNELS));
+                let memory = Mapping { ipa: Ipa(next), host, size: Bytes(size) };
+                next += size;
+                let from = index % last;
+                let to = (0..last)
+                    .filter(|vm| *vm != from && !(*vm + index).is_multiple_of(3))
+                    .collect();
+                Channel { name: format!("c-{index}"), memory, from, to }
+            };
+            let channels = (0..spare * 2).map(channel).filter(|it| !it.to.is_empty()).collect();
+            Plan { name, platform, locks, resources, channels, vms }
         })
         .prop_filter("a device tree name is never empty", |plan| !plan.name.is_empty())
 }

@@ -1,12 +1,12 @@
 //! Reads `[[resource]]`.
 
 use super::Resource;
+use crate::description::names::{vm_named, vms_named};
 use crate::description::read::refuse_twice;
 use crate::description::{Located, PLANNED};
 use crate::diagnostic::Diagnostic;
 use crate::document::Fields;
 use crate::plan::{Locks, VM_NAME_HELP, is_vm_name};
-use crate::suggest;
 
 /// The known facts about resources while tasks are read: of a resource that cannot be read, the
 /// name if there is one.
@@ -66,11 +66,11 @@ fn resource(at: &Fields<'_>, vms: &[Option<String>]) -> Option<Resource> {
         true => {
             let help = "remove one of the two: with `vms` the hypervisor keeps the mutex";
             at.forbid("vm", "there are `vms`", help);
-            at.located_strings("vms").and_then(|names| several(at, &names, vms))
+            at.located_strings("vms").and_then(|names| vms_named(at, &names, vms))
         }
         false => at
             .required_or(("vm", "vms"), at.string("vm"), "\"linux\"")
-            .and_then(|name| Some(vec![one(at, &name, vms)?])),
+            .and_then(|name| Some(vec![vm_named(at, &name, vms)?])),
     };
     at.finish();
     Some(Resource { name: name?, vms: vms?, inter_vm })
@@ -84,42 +84,4 @@ fn name(at: &Fields<'_>) -> Option<Located<String>> {
     let message = format!("`{}` cannot name a resource", name.value.escape_debug());
     at.add(Diagnostic::new("wrong-value", message).at(&name.place, "here").help(VM_NAME_HELP));
     None
-}
-
-/// Returns the VM of this name.
-fn one(at: &Fields<'_>, name: &Located<String>, vms: &[Option<String>]) -> Option<usize> {
-    let found = vms.iter().position(|vm| vm.as_ref() == Some(&name.value));
-    // A VM whose name cannot be read may be the one that is meant.
-    if found.is_none() && vms.iter().all(Option::is_some) {
-        let known: Vec<&str> = vms.iter().flatten().map(String::as_str).collect();
-        let message = format!("there is no VM `{}`", name.value.escape_debug());
-        let help = suggest::help(&name.value, &known);
-        at.add(Diagnostic::new("unknown-name", message).at(&name.place, "here").help(help));
-    }
-    found
-}
-
-/// Returns the VMs of these names, each of them once.
-fn several(
-    at: &Fields<'_>,
-    names: &[Located<String>],
-    vms: &[Option<String>],
-) -> Option<Vec<usize>> {
-    let mut found = Vec::new();
-    for (index, name) in names.iter().enumerate() {
-        if let Some(first) = names[..index].iter().find(|other| other.value == name.value) {
-            let message = format!("`{}` is named twice", name.value.escape_debug());
-            at.add(
-                Diagnostic::new("duplicate-name", message)
-                    .at(&name.place, "again here")
-                    .also(&first.place, "first here")
-                    .help("name each VM once"),
-            );
-            continue;
-        }
-        found.push(one(at, name, vms));
-    }
-    let mut found: Vec<usize> = found.into_iter().collect::<Option<_>>()?;
-    found.sort_unstable();
-    Some(found)
 }

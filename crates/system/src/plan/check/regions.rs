@@ -7,7 +7,7 @@ use units::Bytes;
 
 use super::{Mistakes, PAGE};
 use crate::address::{Address, Ipa, PhysicalAddress, Region};
-use crate::plan::path::{unit, vm};
+use crate::plan::path::{channel, unit, vm};
 use crate::plan::{Frames, Plan, Vm};
 
 /// A region and where it stands in the plan.
@@ -33,7 +33,7 @@ impl<A: Address> Named<A> {
 pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
     machine(plan, mistakes);
     for (index, one) in plan.vms.iter().enumerate() {
-        guest(index, one, mistakes);
+        guest(plan, index, one, mistakes);
     }
     devices(plan, mistakes);
 }
@@ -122,7 +122,7 @@ fn in_one_bank(
 }
 
 /// The address space of one VM.
-fn guest(index: usize, one: &Vm, mistakes: &mut Mistakes) {
+fn guest(plan: &Plan, index: usize, one: &Vm, mistakes: &mut Mistakes) {
     let named = |name: &str, region: Region<Ipa>| {
         Named::new(format!("{}/{}", vm(index), unit(name, region.start.0)), names::REG, region)
     };
@@ -140,6 +140,8 @@ fn guest(index: usize, one: &Vm, mistakes: &mut Mistakes) {
     all.extend(
         one.devices.iter().map(|device| named(names::DEVICE, device.registers.ipa_region())),
     );
+    let channels = plan.channels_of(index).into_iter();
+    all.extend(channels.map(|(it, _)| Named::new(channel(it), names::REG, it.memory.ipa_region())));
     for region in &all {
         form(region, mistakes);
     }
@@ -164,11 +166,14 @@ fn owned(plan: &Plan) -> Vec<(Named<PhysicalAddress>, Frames)> {
             add(format!("{}/{node}", vm(index)), pool.area.into());
         }
     }
+    for it in &plan.channels {
+        add(channel(it), Frames { region: it.memory.host_region(), colors: None });
+    }
     all
 }
 
 /// Checks that the RAM of VMs lies in banks, outside the hypervisor, and is not shared; the same
-/// for the areas of pools and that of the hypervisor.
+/// for channels, the areas of pools, and that of the hypervisor.
 pub(super) fn ram(plan: &Plan, mistakes: &mut Mistakes) {
     let (banks, hypervisor, all) = (banks(plan), hypervisor(plan), owned(plan));
     for (index, (one, frames)) in all.iter().enumerate() {

@@ -6,6 +6,7 @@ use units::Bytes;
 use super::outline::memory;
 use super::ram::Placed;
 use super::{Origins, assemble, hypervisor, llc, pcpus, ram};
+use crate::address::PhysicalAddress;
 use crate::description::{Located, System, Vm};
 use crate::diagnostic::{Diagnostic, Errors};
 use crate::plan::{Llc, Plan, check};
@@ -41,7 +42,8 @@ pub fn check_given(system: &System) -> Result<(), Errors> {
     too_much(system, hypervisor.size).map_or(Ok(()), Err)?;
     let mut mistakes = Mistakes::default();
     let nowhere = system.vms.iter().map(|vm| (memory(vm), None)).collect();
-    let nowhere = Placed { hypervisor: None, vms: nowhere };
+    let channels = system.channels.iter().map(|_| PhysicalAddress(0)).collect();
+    let nowhere = Placed { hypervisor: None, vms: nowhere, channels };
     let mut judge = |part: &System, cache, placed, check: Rules| {
         let assigned = pcpus::assign(part, &mut Vec::new());
         let plan = assemble(part, support, (hypervisor, cache), &assigned, placed);
@@ -120,8 +122,13 @@ fn parts(system: &System) -> Vec<System> {
     alone.chain([given]).collect()
 }
 
-/// Returns the system with these VMs, without tasks, resources and pools.
+/// Returns the system with these VMs, without tasks, resources, channels and pools.
 fn with(system: &System, vms: Vec<Vm>) -> System {
     let without = |vm: Vm| Vm { colors_open: None, extra: None, tasks: Vec::new(), ..vm };
-    System { vms: vms.into_iter().map(without).collect(), resources: Vec::new(), ..system.clone() }
+    System {
+        vms: vms.into_iter().map(without).collect(),
+        resources: Vec::new(),
+        channels: Vec::new(),
+        ..system.clone()
+    }
 }

@@ -4,7 +4,7 @@ use super::words;
 use crate::description::System;
 use crate::diagnostic::{Diagnostic, Errors, Place};
 use crate::plan::Plan;
-use crate::plan::path::{unit, vcpu, vm};
+use crate::plan::path::{channel, unit, vcpu, vm};
 
 /// Nodes of a plan and the places that made them.
 pub(in crate::plan) struct Origins<'a> {
@@ -26,6 +26,12 @@ impl<'a> Origins<'a> {
             for property in ["colors", "host-reg"] {
                 add(format!("/platform/{node}: {property}"), &colors.place);
             }
+        }
+        for (described, planned) in system.channels.iter().zip(&plan.channels) {
+            let node = channel(planned);
+            let host = described.memory_at.as_ref().map_or(&described.size.place, |at| &at.place);
+            add(format!("{node}: host-reg"), host);
+            add(node, &described.name.place);
         }
         for (index, described) in system.vms.iter().enumerate() {
             let node = vm(index);

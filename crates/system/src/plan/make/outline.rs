@@ -32,7 +32,8 @@ pub fn outline(system: &System) -> Result<Plan, Errors> {
         image_base: PhysicalAddress(0),
     };
     let vms = system.vms.iter().map(|vm| (memory(vm), None)).collect();
-    let placed = Placed { hypervisor: None, vms };
+    let channels = system.channels.iter().map(|_| PhysicalAddress(0)).collect();
+    let placed = Placed { hypervisor: None, vms, channels };
     Ok(assemble(system, &support, (NOWHERE, None), &pcpus, placed))
 }
 

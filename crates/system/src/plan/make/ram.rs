@@ -11,7 +11,7 @@ use crate::address::{PhysicalAddress, Region};
 use crate::description::{System, Vm};
 use crate::diagnostic::Diagnostic;
 use crate::plan::coloring::{area, frames_needed};
-use crate::plan::{Area, Coloring, Memory, PAGE, Pool};
+use crate::plan::{Area, Coloring, Frames, Memory, PAGE, Pool};
 
 /// RAM of the hypervisor in its colours: code, data and heap, which grow with the
 /// number of CPUs and VMs.
@@ -24,6 +24,8 @@ pub(super) struct Placed {
     pub hypervisor: Option<Area>,
     /// RAM and pool of each VM.
     pub vms: Vec<(Memory, Option<Pool>)>,
+    /// Memory of each channel.
+    pub channels: Vec<PhysicalAddress>,
 }
 
 /// Places RAM where it is given, and everything else in the first place that is large enough. Given
@@ -45,7 +47,11 @@ pub(super) fn place(
         return Placed::default();
     }
     let given: Vec<_> = system.vms.iter().filter_map(|vm| given(vm, llc)).collect();
-    let taken = given.iter().map(Memory::frames).collect();
+    let channels = system.channels.iter().filter_map(|channel| {
+        let start = channel.memory_at.as_ref()?.value;
+        Some(Frames { region: Region { start, size: channel.size.value }, colors: None })
+    });
+    let taken = given.iter().map(Memory::frames).chain(channels).collect();
     let mut space = Space::new(system, hypervisor, llc, taken);
     let mut find = |wanted: &Wanted<'_>| match space.take(wanted) {
         Ok(start) => start,
@@ -91,7 +97,18 @@ pub(super) fn place(
         });
         (memory, pool)
     });
-    Placed { hypervisor, vms: vms.collect() }
+    let vms = vms.collect();
+    let channels = system.channels.iter().map(|channel| {
+        let wanted = Wanted {
+            owner: format!("channel `{}`", channel.name.value),
+            size: channel.size.value,
+            bytes: channel.size.value,
+            colors: None,
+            place: &channel.size.place,
+        };
+        channel.memory_at.as_ref().map_or_else(|| find(&wanted), |at| at.value)
+    });
+    Placed { hypervisor, vms, channels: channels.collect() }
 }
 
 /// RAM of a VM, if the description says where it lies.

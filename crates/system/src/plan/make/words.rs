@@ -2,6 +2,7 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::plan::Plan;
+use crate::plan::path::channel as channel_path;
 
 /// Properties that say no more than the place in the description does.
 const PLAIN: [&str; 5] = ["reg", "host-reg", "load", "vm-name", "file"];
@@ -25,7 +26,8 @@ pub(super) fn reword(plan: &Plan, mut mistake: Diagnostic) -> Diagnostic {
 
 /// Returns the nodes that a message names.
 pub(super) fn nodes(message: &str) -> impl Iterator<Item = &str> {
-    message.split(' ').filter(|word| word.starts_with("/vms/") || word.starts_with("/platform/"))
+    const PARTS: [&str; 3] = ["/vms/", "/platform/", "/channels/"];
+    message.split(' ').filter(|word| PARTS.iter().any(|part| word.starts_with(part)))
 }
 
 /// Returns the message with its nodes in words.
@@ -43,6 +45,10 @@ pub(super) fn of(plan: &Plan, path: &str) -> Option<String> {
     let mut parts = path.strip_prefix('/')?.split('/');
     match parts.next()? {
         "platform" => machine(parts.next()?).map(str::to_owned),
+        "channels" => {
+            let channel = plan.channels.iter().find(|channel| channel_path(channel) == path)?;
+            Some(format!("channel `{}`", channel.name.escape_debug()))
+        }
         "vms" => {
             let index = parts.next()?.strip_prefix("vm@")?;
             let vm = plan.vms.get(usize::from_str_radix(index, 16).ok()?)?;

@@ -19,6 +19,25 @@ pub fn compare(plan: &Plan, read: &read::Plan<'_>) {
     for (written, read) in plan.vms.iter().zip(&read.vms) {
         vm(written, read);
     }
+    channels(plan, read);
+}
+
+fn channels(plan: &Plan, read: &read::Plan<'_>) {
+    assert_eq!(read.channels.len(), plan.channels.len());
+    for (written, read) in plan.channels.iter().zip(&read.channels) {
+        region(written.memory.ipa_region(), read.ram.guest);
+        region(written.memory.host_region(), read.ram.host);
+    }
+    for (vm, read) in read.vms.iter().enumerate() {
+        let written = plan
+            .channels_of(vm)
+            .into_iter()
+            .map(|(it, writes)| (it.memory.ipa.0, it.memory.host.0, it.memory.size.0, writes));
+        let ends = read.channels.iter().map(|end| {
+            (end.memory.guest.start, end.memory.host, end.memory.guest.bytes, end.writes)
+        });
+        assert!(ends.eq(written), "VM {vm}");
+    }
 }
 
 fn region<A: Address>(written: Region<A>, read: read::Range) {

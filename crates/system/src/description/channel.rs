@@ -1,0 +1,93 @@
+//! Reads `[[channel]]`.
+
+use abi::limits::{CHANNEL_BYTES_MAX, CHANNELS_MAX};
+use units::Bytes;
+
+use super::Located;
+use super::names::{vm_named, vms_named};
+use super::read::refuse_twice;
+use crate::address::PhysicalAddress;
+use crate::diagnostic::Diagnostic;
+use crate::document::Fields;
+use crate::plan::{PAGE, VM_NAME_HELP, is_vm_name};
+
+/// Memory that one VM writes and others read.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Channel {
+    /// Name.
+    pub name: Located<String>,
+    /// Index of the VM that writes.
+    pub from: usize,
+    /// Indices of the VMs that read, in ascending order.
+    pub to: Vec<usize>,
+    /// Bytes: whole pages.
+    pub size: Located<Bytes>,
+    /// Start of its memory in the machine, if given.
+    pub memory_at: Option<Located<PhysicalAddress>>,
+}
+
+/// Returns the channels; `vms` are the tables of the VMs.
+pub(super) fn read(root: &Fields<'_>, vms: &[Fields<'_>]) -> Option<Vec<Channel>> {
+    let tables = root.tables("channel", "[[channel]]");
+    refuse_twice(root, "channels", &tables);
+    if let Some(more) = tables.get(CHANNELS_MAX) {
+        let message = format!("a system can have {CHANNELS_MAX} channels");
+        let help = "remove the channels from here on, or put more into the messages of one";
+        root.add(Diagnostic::new("out-of-range", message).at(more.place(), "one more").help(help));
+    }
+    let vms: Vec<Option<String>> = vms.iter().map(|vm| Some(vm.peek("name")?.value)).collect();
+    let channels: Vec<_> = tables.iter().map(|table| channel(table, &vms)).collect();
+    channels.into_iter().collect()
+}
+
+fn channel(at: &Fields<'_>, vms: &[Option<String>]) -> Option<Channel> {
+    let name = at.required("name", name(at), "\"pose\"");
+    let writer = at.required("from", at.string("from"), "\"plan\"");
+    let readers = at.required("to", at.located_strings("to"), "[\"drive\"]");
+    let size = match at.has("size") {
+        true => size(at),
+        false => Some(Located::new(PAGE, at.place())),
+    };
+    let memory_at = at.address("memory_at");
+    at.finish();
+    let from = writer.as_ref().and_then(|name| vm_named(at, name, vms));
+    let to = readers.as_ref().and_then(|names| vms_named(at, names, vms));
+    let (from, to, readers) = (from?, to?, readers?);
+    if let Some(reader) =
+        readers.iter().find(|it| Some(&it.value) == writer.as_ref().map(|it| &it.value))
+    {
+        let message =
+            format!("`{}` writes this channel and cannot be a reader of it", reader.value);
+        let help = "remove it from `to`: a VM can read what it wrote; for both directions describe two channels";
+        at.add(Diagnostic::new("wrong-value", message).at(&reader.place, "here").help(help));
+        return None;
+    }
+    Some(Channel { name: name?, from, to, size: size?, memory_at })
+}
+
+fn name(at: &Fields<'_>) -> Option<Located<String>> {
+    let name = at.string("name")?;
+    if is_vm_name(&name.value) {
+        return Some(name);
+    }
+    let message = format!("`{}` cannot name a channel", name.value.escape_debug());
+    at.add(Diagnostic::new("wrong-value", message).at(&name.place, "here").help(VM_NAME_HELP));
+    None
+}
+
+fn size(at: &Fields<'_>) -> Option<Located<Bytes>> {
+    let size = at.quantity::<Bytes>("size")?;
+    let most = Bytes(CHANNEL_BYTES_MAX);
+    let (message, help) = if size.value > most {
+        let message = format!("a channel of {} is too large", size.value);
+        (message, format!("at most {most} are possible"))
+    } else if size.value.0 == 0 || !size.value.is_multiple_of(PAGE) {
+        let up = Bytes(size.value.0.max(1).next_multiple_of(PAGE.0)).to_string().replace(' ', "");
+        let message = format!("{} are no whole pages of {PAGE}", size.value);
+        (message, format!("write `size = \"{up}\"`"))
+    } else {
+        return Some(size);
+    };
+    at.add(Diagnostic::new("out-of-range", message).at(&size.place, "here").help(help));
+    None
+}

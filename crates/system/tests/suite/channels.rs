@@ -1,0 +1,168 @@
+//! `[[channel]]`: its plan, and mistakes.
+
+use system::address::{Ipa, PhysicalAddress};
+use system::description::System;
+use system::plan::{self, Plan};
+
+use crate::mistakes::{Mistake, found};
+
+const RIGHT: &str = r#"
+platform = "qemu-virt"
+
+[[channel]]
+name = "pose"
+from = "plan"
+to = ["drive", "linux"]
+size = "8KiB"
+
+[[channel]]
+name = "camera"
+from = "linux"
+to = ["plan"]
+size = "2MiB"
+memory_at = 0x7000_0000
+
+[[vm]]
+name = "plan"
+boot = "raw"
+memory = "16MiB"
+kernel = "rt.bin"
+
+[[vm]]
+name = "drive"
+boot = "raw"
+memory = "16MiB"
+kernel = "rt.bin"
+
+[[vm]]
+name = "linux"
+memory = "256MiB"
+kernel = "vmlinuz"
+"#;
+
+fn planned(text: &str) -> Plan {
+    let system = System::from_toml("s.toml", text, "".as_ref());
+    let plan = system.and_then(|system| plan::make(&system));
+    plan.unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+#[test]
+fn channels_follow_each_other_in_guests_and_lie_behind_the_vms_in_the_machine() {
+    let plan = planned(RIGHT);
+    let [pose, camera] = &plan.channels[..] else { panic!("{:?}", plan.channels) };
+    assert_eq!((pose.from, &*pose.to), (0, &[1, 2][..]));
+    assert_eq!((camera.from, &*camera.to), (2, &[0][..]));
+    assert_eq!((pose.memory.ipa, camera.memory.ipa), (Ipa(0x3000_0000), Ipa(0x3000_2000)));
+    assert_eq!(camera.memory.host, PhysicalAddress(0x7000_0000));
+    let vms = plan.vms.iter().map(|vm| vm.memory[0].frames().region);
+    assert!(vms.into_iter().all(|ram| !ram.overlaps(&pose.memory.host_region())));
+    let ends = |vm| {
+        let ends = plan.channels_of(vm).into_iter();
+        ends.map(|(it, writes)| (it.name.clone(), writes)).collect::<Vec<_>>()
+    };
+    assert_eq!(ends(0), [("pose".into(), true), ("camera".into(), false)]);
+    assert_eq!(ends(1), [("pose".into(), false)]);
+    assert_eq!(ends(2), [("pose".into(), false), ("camera".into(), true)]);
+}
+
+#[test]
+fn a_channel_of_no_size_has_a_page() {
+    let plan = planned(&RIGHT.replacen("size = \"8KiB\"\n", "", 1));
+    assert_eq!(plan.channels[0].memory.size.0, 4096);
+}
+
+/// Channels lie beside coloured RAM, too, whose areas interleave.
+#[test]
+fn channels_lie_beside_coloured_ram() {
+    let text = RIGHT.replace("memory = ", "colors = \"0-3\"\nshare_colors = true\nmemory = ");
+    let text = text.replace("256MiB", "32MiB");
+    let plan = planned(&text);
+    for channel in &plan.channels {
+        for vm in &plan.vms {
+            let ram = vm.memory[0].frames().region;
+            assert!(!ram.overlaps(&channel.memory.host_region()), "{channel:?} {ram:?}");
+        }
+    }
+}
+
+#[test]
+fn mistakes_are_found_where_they_are() {
+    let wrong: [Mistake; 17] = [
+        ("from = \"plan\"", "from = \"plam\"", "unknown-name", "plam", "did you mean `plan`?"),
+        (
+            "[\"drive\", \"linux\"]",
+            "[\"drive\", \"lunix\"]",
+            "unknown-name",
+            "lunix",
+            "did you mean",
+        ),
+        (
+            "[\"drive\", \"linux\"]",
+            "[\"drive\", \"drive\"]",
+            "duplicate-name",
+            "to =",
+            "named twice",
+        ),
+        ("[\"drive\", \"linux\"]", "[\"drive\", \"plan\"]", "wrong-value", "to =", "two channels"),
+        ("[\"drive\", \"linux\"]", "[]", "wrong-value", "to =", "the list is empty"),
+        ("to = [\"drive\", \"linux\"]\n", "", "missing-key", "channel", "`to`"),
+        ("from = \"plan\"\n", "", "missing-key", "channel", "`from`"),
+        ("name = \"pose\"\n", "", "missing-key", "channel", "`name`"),
+        ("name = \"pose\"", "name = \"Pose\"", "wrong-value", "Pose", "cannot name a channel"),
+        (
+            "name = \"camera\"",
+            "name = \"pose\"",
+            "duplicate-name",
+            "pose",
+            "two channels are called",
+        ),
+        ("\"8KiB\"", "\"0B\"", "out-of-range", "size", "write `size = "),
+        ("\"8KiB\"", "\"5KiB\"", "out-of-range", "size", "8KiB"),
+        ("\"8KiB\"", "\"16MiB\"", "out-of-range", "size", "at most 8 MiB"),
+        ("\"8KiB\"", "8192", "missing-unit", "size", ""),
+        ("size = \"8KiB\"", "sise = \"8KiB\"", "unknown-key", "sise", "did you mean `size`?"),
+        (
+            "[[channel]]\nname = \"pose\"",
+            "[[chanel]]\nname = \"pose\"",
+            "unknown-key",
+            "chanel",
+            "channel",
+        ),
+        ("to = [\"plan\"]", "to = [\"plan\"]\nbaud = 9600", "unknown-key", "baud", ""),
+    ];
+    for mistake in &wrong {
+        assert!(found(RIGHT, mistake) > 0);
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_told_in_words_of_the_description() {
+    let refused = |from: &str, to: &str| {
+        assert!(RIGHT.contains(from), "{from}");
+        let text = RIGHT.replacen(from, to, 1);
+        let system = System::from_toml("s.toml", &text, "".as_ref()).expect(to);
+        plan::make(&system).expect_err(to).to_string()
+    };
+    let on_hypervisor = refused("0x7000_0000", "0x4000_0000");
+    assert!(on_hypervisor.contains("channel `camera`"), "{on_hypervisor}");
+    assert!(on_hypervisor.contains("the memory of the hypervisor"), "{on_hypervisor}");
+    let no_ram = refused("0x7000_0000", "0x1000_0000");
+    assert!(no_ram.contains("channel `camera`: "), "{no_ram}");
+    let unaligned = refused("0x7000_0000", "0x7000_0001");
+    assert!(unaligned.contains("multiple of 4 KiB"), "{unaligned}");
+    let full = refused("memory = \"256MiB\"", "memory = \"895MiB\"");
+    assert!(full.contains("channel `pose`") || full.contains("`linux`"), "{full}");
+}
+
+#[test]
+fn the_seventeenth_channel_is_refused() {
+    let one =
+        |index| format!("[[channel]]\nname = \"c{index}\"\nfrom = \"plan\"\nto = [\"drive\"]\n");
+    let with = |count: usize| {
+        let more: String = (2..count).map(one).collect();
+        System::from_toml("s.toml", &format!("{RIGHT}\n{more}"), "".as_ref())
+    };
+    assert!(with(16).is_ok());
+    let errors = with(17).expect_err("one more").to_string();
+    assert!(errors.contains("a system can have 16 channels"), "{errors}");
+}
