@@ -16,6 +16,7 @@ fn main() {
         "rt-psci",
         "rt-irq",
         "rt-cache",
+        "rt-channel",
         "rt-chase",
         "rt-color",
         "rt-remap",

@@ -22,6 +22,7 @@ pub struct Case {
     platform: String,
     board: Board,
     vms: Vec<Vm>,
+    tables: String,
     timeout: Duration,
 }
 
@@ -33,6 +34,7 @@ impl Case {
             platform: "board = \"qemu-virt\"\n".into(),
             board: Board::virt(),
             vms: Vec::new(),
+            tables: String::new(),
             timeout: Duration::from_secs(120),
         }
     }
@@ -86,6 +88,12 @@ impl Case {
         self
     }
 
+    /// Anything more, as it stands in the description: tables beside those of VMs.
+    pub fn more(mut self, tables: &str) -> Self {
+        self.tables.push_str(tables);
+        self
+    }
+
     /// Gives up after this time instead of two minutes.
     pub fn timeout(mut self, seconds: u64) -> Self {
         self.timeout = Duration::from_secs(seconds);
@@ -95,7 +103,8 @@ impl Case {
     /// The plan of the system.
     pub fn plan(&self) -> Plan {
         let vms: String = self.vms.iter().map(Vm::toml).collect();
-        let toml = format!("name = {:?}\n[platform]\n{}{vms}", self.name, self.platform);
+        let Self { name, platform, tables, .. } = self;
+        let toml = format!("name = {name:?}\n[platform]\n{platform}{tables}{vms}");
         let system = System::from_toml(&self.name, &toml, &project())
             .unwrap_or_else(|errors| panic!("{errors}\n{toml}"));
         plan::make(&system).unwrap_or_else(|errors| panic!("{errors}\n{toml}"))

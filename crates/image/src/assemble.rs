@@ -42,8 +42,8 @@ pub fn build(
 ) -> Result<Image, Error> {
     let plan_dtb = plan.to_dtb();
     let mut blobs = vec![Blob { name: PLAN_BLOB.into(), data: plan_dtb }];
-    for vm in &plan.vms {
-        blobs.extend(guest_blobs(plan, vm, folder, cpu)?);
+    for index in 0..plan.vms.len() {
+        blobs.extend(guest_blobs(plan, index, folder, cpu)?);
     }
     let serial = &plan.platform.serial;
     let console =
@@ -62,7 +62,13 @@ pub fn build(
     })
 }
 
-fn guest_blobs(plan: &Plan, vm: &Vm, folder: &Path, cpu: Option<&str>) -> Result<Vec<Blob>, Error> {
+fn guest_blobs(
+    plan: &Plan,
+    index: usize,
+    folder: &Path,
+    cpu: Option<&str>,
+) -> Result<Vec<Blob>, Error> {
+    let vm = &plan.vms[index];
     let kernel = guest_file::kernel(vm, folder)?;
     let initrd = guest_file::initrd(vm, folder)?;
     let mut placed = vec![("kernel", Region::new(vm.boot.kernel.load, kernel.memory_bytes))];
@@ -76,7 +82,8 @@ fn guest_blobs(plan: &Plan, vm: &Vm, folder: &Path, cpu: Option<&str>) -> Result
             return Err(Error::DeviceTreeAlignment { vm: vm.name.clone(), load });
         }
         Some(load) => {
-            let tree = guest_dt::generate(vm, plan.last_level_cache(vm), cpu, initrd_bytes)
+            let (cache, channels) = (plan.last_level_cache(vm), plan.channels_of(index));
+            let tree = guest_dt::generate(vm, cache, cpu, initrd_bytes, &channels)
                 .map_err(|problem| Error::DeviceTree { vm: vm.name.clone(), problem })?;
             placed.push(("device tree", Region::new(load, tree.len() as u64)));
             Some(tree)

@@ -2,16 +2,16 @@
 //!
 //! The tree describes what the plan gives to the VM and nothing else: its
 //! VCPUs, last-level cache, RAM, virtual GIC, timer, virtual PL011s, the doorbell
-//! of vColoring and assigned devices. Node and property names are those of the bindings in the Linux kernel,
+//! of vColoring, assigned devices and channels. Node and property names are those of the bindings in the Linux kernel,
 //! so that an unmodified Linux boots from it.
 
-use abi::doorbell;
 use abi::plan::words::VIRTUAL_UART;
+use abi::{channel, doorbell};
 use dtoolkit::ToPropertyValue;
 use dtoolkit::model::{DeviceTree, DeviceTreeNode, DeviceTreeProperty};
 use policy::color::Cache;
 use system::address::{Address, IntId};
-use system::plan::{Device, Vm};
+use system::plan::{Channel, Device, Vm};
 
 /// Interrupts of the generic timer of the VCPU: secure EL1, EL1, virtual, EL2.
 /// The guest has the virtual one; the binding fixes the order of all four.
@@ -32,16 +32,18 @@ const LAST_LEVEL: u32 = 2;
 ///
 /// `cache` is the last-level cache that the VM sees, if the plan names one, `cpu`
 /// the `compatible` string of the CPUs, if it is known, `initrd_bytes` the size of
-/// the initial RAM disk, if the VM has one. Fails if a device has an interrupt that
+/// the initial RAM disk, if the VM has one, `channels` the channels that it reads, or writes (true).
+/// Fails if a device has an interrupt that
 /// a device tree cannot express; the error is a sentence.
 pub fn generate(
     vm: &Vm,
     cache: Option<Cache>,
     cpu: Option<&str>,
     initrd_bytes: Option<u64>,
+    channels: &[(&Channel, bool)],
 ) -> Result<Vec<u8>, String> {
     let mut tree = DeviceTree::new();
-    tree.root = root(vm, cache, cpu.unwrap_or(GENERIC_CPU), initrd_bytes)?;
+    tree.root = root(vm, cache, cpu.unwrap_or(GENERIC_CPU), initrd_bytes, channels)?;
     Ok(tree.to_dtb())
 }
 
@@ -50,6 +52,7 @@ fn root(
     cache: Option<Cache>,
     cpu: &str,
     initrd_bytes: Option<u64>,
+    channels: &[(&Channel, bool)],
 ) -> Result<DeviceTreeNode, String> {
     let mut root = node("")
         .with("#address-cells", 2u32)
@@ -109,6 +112,16 @@ fn root(
     }
     for device in &vm.devices {
         root.add_child(assigned(device)?);
+    }
+    for (channel, writes) in channels {
+        let mut child = node(format!("channel@{:x}", channel.memory.ipa.0))
+            .with("compatible", channel::COMPATIBLE)
+            .with("label", channel.name.as_str())
+            .with("reg", reg(channel.memory.ipa, channel.memory.size.get()));
+        if *writes {
+            child = child.flag(channel::WRITES);
+        }
+        root.add_child(child);
     }
     root.add_child(node("hypervisor").with("compatible", "bulkhead,hypervisor"));
     Ok(root)

@@ -34,7 +34,7 @@ fn decompile(dtb: &[u8]) -> String {
 
 #[test]
 fn linux_finds_everything_that_the_plan_gives_it() {
-    let dtb = generate(&linux(), None, Some("arm,cortex-a53"), Some(5001)).expect("a tree");
+    let dtb = generate(&linux(), None, Some("arm,cortex-a53"), Some(5001), &[]).expect("a tree");
     let dts = decompile(&dtb);
     for part in [
         "bootargs = \"console=ttyAMA0 quiet\";",
@@ -61,8 +61,8 @@ fn colors_of_the_machine_do_not_show_in_the_guest() {
     let (colors, area) = ("0-3".parse().expect("colours"), Bytes::mib(600));
     colored.memory[0].coloring = Some(Coloring { colors, area });
     assert_eq!(
-        generate(&colored, None, None, Some(5001)),
-        generate(&linux(), None, None, Some(5001))
+        generate(&colored, None, None, Some(5001), &[]),
+        generate(&linux(), None, None, Some(5001), &[])
     );
 }
 
@@ -78,7 +78,8 @@ fn the_last_level_cache_is_that_of_the_vm() {
     plan.vms[0].vllc = true;
     for (vm, size, sets) in [(0, "0x40000", "0x100"), (1, "0x100000", "0x400")] {
         let vm = &plan.vms[vm];
-        let dts = decompile(&generate(vm, plan.last_level_cache(vm), None, None).expect("a tree"));
+        let dts =
+            decompile(&generate(vm, plan.last_level_cache(vm), None, None, &[]).expect("a tree"));
         let node = dts.split_once("\tl2-cache {").expect("a cache").1;
         for part in [
             "compatible = \"cache\";",
@@ -104,7 +105,7 @@ fn a_cache_that_registers_do_not_show_is_not_in_the_tree() {
     let geometry = Geometry::new(cache, 4096, IndexBits::AbovePage).expect("colours");
     plan.platform.llc = Some(Llc { geometry, in_registers: false });
     let vm = &plan.vms[0];
-    let dts = decompile(&generate(vm, plan.last_level_cache(vm), None, None).expect("a tree"));
+    let dts = decompile(&generate(vm, plan.last_level_cache(vm), None, None, &[]).expect("a tree"));
     assert!(!dts.contains("cache"), "{dts}");
 }
 
@@ -120,7 +121,7 @@ fn a_guest_finds_where_it_asks_for_colors() {
         },
         frames: 4096,
     });
-    let dts = decompile(&generate(&vm, None, None, Some(5001)).expect("a tree"));
+    let dts = decompile(&generate(&vm, None, None, Some(5001), &[]).expect("a tree"));
     let node = dts.split_once("\tcoloring@a000000 {").expect("a doorbell").1;
     let node = node.split_once("};").expect("its end").0;
     for part in ["compatible = \"bulkhead,coloring\";", "reg = <0x00 0xa000000 0x00 0x1000>;"] {
@@ -135,7 +136,7 @@ fn a_guest_finds_where_it_asks_for_colors() {
     ] {
         vm.serial = console;
         vm.color_serial = Some(port);
-        let dts = decompile(&generate(&vm, None, None, Some(5001)).expect("a tree"));
+        let dts = decompile(&generate(&vm, None, None, Some(5001), &[]).expect("a tree"));
         assert!(dts.contains(aliases), "{dts}");
         let node = dts.split_once("\tserial@a010000 {").expect("a port").1;
         assert!(node.contains("compatible = \"arm,pl011\\0arm,primecell\";"), "{dts}");
@@ -145,7 +146,7 @@ fn a_guest_finds_where_it_asks_for_colors() {
 
 #[test]
 fn devices_have_their_interrupt_and_clock() {
-    let dtb = generate(&linux(), None, None, None).expect("a tree");
+    let dtb = generate(&linux(), None, None, None, &[]).expect("a tree");
     let fdt = Fdt::new(&dtb).expect("a tree");
     let cells = |path: &str, name: &str| -> Vec<u32> {
         let node = fdt.find_node(path).expect(path);
@@ -172,7 +173,7 @@ fn small_guests_have_small_trees() {
         gicd: Region::new(0x0800_0000, 0x1000),
         gicc: Region::new(0x0801_0000, 0x2000),
     };
-    let dts = decompile(&generate(&vm, None, None, None).expect("a tree"));
+    let dts = decompile(&generate(&vm, None, None, None, &[]).expect("a tree"));
     assert!(dts.contains("compatible = \"arm,gic-400\";"), "{dts}");
     assert!(dts.contains("compatible = \"arm,armv8\";"), "{dts}");
     assert!(!dts.contains("serial") && !dts.contains("stdout-path"), "{dts}");
@@ -189,7 +190,7 @@ fn odd_compatible_strings_make_valid_node_names() {
         ("plain", "plain@9010000"),
     ] {
         vm.devices[0].compatible = vec![compatible.into()];
-        let dts = decompile(&generate(&vm, None, None, None).expect("a tree"));
+        let dts = decompile(&generate(&vm, None, None, None, &[]).expect("a tree"));
         assert!(dts.contains(&format!("\t{name} {{")), "{compatible}: {dts}");
     }
 }
@@ -199,7 +200,7 @@ fn interrupts_that_a_guest_cannot_have_are_refused() {
     let mut vm = linux();
     for intid in [0, 15, 1020, u32::MAX] {
         vm.devices[0].interrupts.as_mut().expect("an interrupt").guest = IntId(intid);
-        let error = generate(&vm, None, None, None).expect_err("refused");
+        let error = generate(&vm, None, None, None, &[]).expect_err("refused");
         assert!(error.contains(&format!("interrupt {intid} ")), "{error}");
     }
 }

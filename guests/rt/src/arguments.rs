@@ -1,14 +1,17 @@
 //! What the guest is told at boot: RAM and arguments, from the device tree or patched into the file.
 
 use core::fmt;
+use core::sync::atomic::AtomicU64;
 
+use abi::channel;
 use abi::doorbell::COMPATIBLE;
-use dtoolkit::fdt::Fdt;
+use abi::limits::CHANNELS_MAX;
+use dtoolkit::fdt::{Fdt, FdtNode};
 use dtoolkit::standard::NodeStandard;
 use dtoolkit::{Node, Property};
 
-use crate::arch::RAM_BASE;
 use crate::arch::lock::InterruptLock;
+use crate::arch::{self, RAM_BASE};
 use crate::bootargs::BootArguments;
 use crate::{println, psci};
 
@@ -18,6 +21,15 @@ struct Given {
     ram_bytes: Option<u64>,
     doorbell: Option<u64>,
     cache: Option<CacheNode>,
+    channels: [Option<ChannelNode>; CHANNELS_MAX],
+}
+
+/// A channel as the device tree describes it.
+#[derive(Clone, Copy, Debug)]
+struct ChannelNode {
+    name: &'static str,
+    address: u64,
+    bytes: u64,
 }
 
 /// The last-level cache as the device tree describes it.
@@ -31,8 +43,14 @@ pub struct CacheNode {
     pub sets: u32,
 }
 
-static GIVEN: InterruptLock<Given> =
-    InterruptLock::new(Given { arguments: "", ram_bytes: None, doorbell: None, cache: None });
+impl Given {
+    const fn new(arguments: &'static str) -> Self {
+        let channels = [None; CHANNELS_MAX];
+        Self { arguments, ram_bytes: None, doorbell: None, cache: None, channels }
+    }
+}
+
+static GIVEN: InterruptLock<Given> = InterruptLock::new(Given::new(""));
 
 /// A device tree that cannot be used.
 #[derive(Debug)]
@@ -48,7 +66,7 @@ impl fmt::Display for BadDeviceTree {
 pub fn set(tree: Option<&'static [u8]>, patched: &'static [u8]) -> Result<(), BadDeviceTree> {
     let patched = patched.split(|&byte| byte == 0).next().unwrap_or_default();
     let arguments = core::str::from_utf8(patched).unwrap_or("");
-    let mut given = Given { arguments, ram_bytes: None, doorbell: None, cache: None };
+    let mut given = Given::new(arguments);
     let tree = tree.map(Fdt::new).transpose().map_err(BadDeviceTree);
     if let Ok(Some(tree)) = tree {
         let bootargs = tree
@@ -59,6 +77,11 @@ pub fn set(tree: Option<&'static [u8]>, patched: &'static [u8]) -> Result<(), Ba
         given.ram_bytes = ram_bytes(&tree);
         given.doorbell = doorbell(&tree);
         given.cache = cache(&tree);
+        let root = tree.root();
+        let channels = root.find_compatible(channel::COMPATIBLE).filter_map(channel_node);
+        for (place, node) in given.channels.iter_mut().zip(channels) {
+            *place = Some(node);
+        }
     }
     GIVEN.with(|slot| *slot = given);
     tree.map(drop)
@@ -87,6 +110,22 @@ fn cache(tree: &Fdt<'static>) -> Option<CacheNode> {
         line: number("cache-line-size")?,
         sets: number("cache-sets")?,
     })
+}
+
+fn channel_node(node: FdtNode<'static>) -> Option<ChannelNode> {
+    let region = node.reg().ok()??.next()?;
+    Some(ChannelNode {
+        name: node.property("label")?.value_as::<&str>().ok()?,
+        address: region.address().ok()?,
+        bytes: region.size().ok()?,
+    })
+}
+
+/// The memory of the channel with this name, if the device tree has it.
+pub fn channel(name: &str) -> Option<&'static [AtomicU64]> {
+    let channels = GIVEN.with(|given| given.channels);
+    let node = channels.into_iter().flatten().find(|node| node.name == name)?;
+    arch::channel::words(node.address, node.bytes)
 }
 
 /// The last-level cache, if the device tree has a node for it.

@@ -16,6 +16,7 @@
 
 pub mod bootargs;
 pub mod cache;
+pub mod channel;
 pub mod coincidence;
 #[cfg(not(all(target_os = "none", target_arch = "x86_64")))]
 pub mod coloring;

@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod cache;
+pub mod channel;
 pub mod counter;
 pub mod cpu;
 mod exceptions;

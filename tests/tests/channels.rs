@@ -1,0 +1,105 @@
+//! Messages between VMs: they arrive whole and in time, and only the writer writes.
+
+use tests::{Case, Vm};
+
+/// A channel between VMs of these names.
+fn channel(name: &str, from: &str, to: &[&str]) -> String {
+    format!("[[channel]]\nname = {name:?}\nfrom = {from:?}\nto = {to:?}\n")
+}
+
+fn guest(name: &str, bootargs: &str) -> Vm {
+    Vm::rt("rt-channel").named(name).bootargs(bootargs)
+}
+
+fn pair(name: &str, more: &str) -> Case {
+    Case::new(name)
+        .vm(guest("plan", "channel.send=pose channel.us=1000 channel.beats=100"))
+        .vm(guest(
+            "drive",
+            &format!("channel.receive=pose channel.us=500 channel.beats=230 {more}"),
+        ))
+        .more(&channel("pose", "plan", &["drive"]))
+}
+
+#[test]
+fn messages_arrive_whole_and_in_time() {
+    let run = pair("channel", "channel.try=1").run().ended();
+    run.expect("drive", "channel: stores into pose were refused=[true, true]");
+    run.expect("plan", "channel: sent pose=100");
+    let of = |key| run.value("drive", "channel: received", key);
+    assert_eq!((of("pose"), of("lost"), of("torn"), of("epoch")), (100, 0, 0, 1));
+    // A period of the reader, and what the turns of QEMU add.
+    assert!((1..=1000).contains(&of("latency_max_us")), "{}", run.log());
+    for vm in ["plan", "drive"] {
+        run.summary(vm, "off", "power-off", 0);
+    }
+}
+
+/// Also where the areas of VMs interleave.
+#[test]
+fn coloured_vms_talk() {
+    let run = Case::new("channel-colors")
+        .vm(guest("plan", "channel.send=pose").key("colors", "0-7"))
+        .vm(guest("drive", "channel.receive=pose channel.beats=120").key("colors", "8-15"))
+        .more(&channel("pose", "plan", &["drive"]))
+        .run()
+        .ended();
+    assert_eq!(run.value("drive", "channel: received", "torn"), 0);
+    assert!(run.value("drive", "channel: received", "pose") >= 99, "{}", run.log());
+}
+
+#[test]
+fn boards_with_a_gicv2_have_channels() {
+    for platform in ["zcu102", "raspberry-pi-4"] {
+        let run = pair("channel-board", "").on(platform).run().ended();
+        assert_eq!(run.value("drive", "channel: received", "pose"), 100, "{}", run.log());
+    }
+}
+
+/// One writer, two readers, and a way back, of the largest messages.
+#[test]
+fn several_read_what_one_writes() {
+    let run = Case::new("channel-several")
+        .vm(guest(
+            "plan",
+            "channel.send=pose channel.receive=back channel.bytes=1024 channel.beats=120",
+        ))
+        .vm(guest(
+            "drive",
+            "channel.receive=pose channel.send=back channel.bytes=1024 channel.beats=120",
+        ))
+        .vm(guest("watch", "channel.receive=pose channel.bytes=1024 channel.beats=120"))
+        .more(&channel("pose", "plan", &["drive", "watch"]))
+        .more(&channel("back", "drive", &["plan"]))
+        .run()
+        .ended();
+    for (vm, name) in [("drive", "pose"), ("watch", "pose"), ("plan", "back")] {
+        assert!(run.value(vm, "channel: received", name) >= 118, "{}", run.log());
+        assert_eq!(run.value(vm, "channel: received", "torn"), 0);
+    }
+}
+
+/// A VM without an end of a channel has nothing there, and neither has the plan of the hypervisor.
+#[test]
+fn who_has_no_end_does_not_reach_the_channel() {
+    let stranger =
+        Vm::rt("rt-hostile").named("stranger").bootargs("case=foreign-read address=0x30000000");
+    let run = pair("channel-stranger", "").vm(stranger).run().ended();
+    run.summary("stranger", "stopped", "bad-address", 0);
+    assert_eq!(run.value("drive", "channel: received", "pose"), 100, "{}", run.log());
+}
+
+/// The messages of a writer that restarts go on where they were.
+#[test]
+fn a_writer_that_restarts_goes_on() {
+    let run = Case::new("channel-restart")
+        .vm(guest("plan", "channel.send=pose channel.beats=50 channel.end=reset")
+            .number("restart_limit", 2))
+        .vm(guest("drive", "channel.receive=pose channel.beats=400"))
+        .more(&channel("pose", "plan", &["drive"]))
+        .run()
+        .ended();
+    assert_eq!(run.value("drive", "channel: received", "pose"), 150, "{}", run.log());
+    assert_eq!(run.value("drive", "channel: received", "epoch"), 3);
+    assert_eq!(run.value("drive", "channel: received", "lost"), 0);
+}
