@@ -5,7 +5,7 @@ mod bandwidth;
 use policy::color::{Color, ColorSet};
 use report::text::table;
 use serde::Serialize;
-use system::plan::{Plan, Pool, Vcpu, Vm};
+use system::plan::{Channel, Plan, Pool, Vcpu, Vm};
 use system::report::{MemoryBudgetReport, Report};
 use units::{Bytes, Duration};
 
@@ -40,14 +40,29 @@ pub fn vms_of(plan: &Plan) -> String {
     let vms = table(&heading, &rows);
     let own = platform.hypervisor_area;
     let own = own.map_or(String::new(), |area| format!(", in colours {}", area.colors));
-    let budgets = bandwidth::budgets(plan);
+    let (channels, budgets) = (channels(plan), bandwidth::budgets(plan));
     format!(
-        "system `{}` on {}: {} PCPUs, hypervisor {}{own}\n\n{vms}{budgets}",
+        "system `{}` on {}: {} PCPUs, hypervisor {}{own}\n\n{vms}{channels}{budgets}",
         plan.name,
         platform.board,
         platform.cpus.len(),
         platform.hypervisor.size,
     )
+}
+
+/// The channels between VMs, if there are some.
+fn channels(plan: &Plan) -> String {
+    let name = |vm: &u32| plan.vms.get(*vm as usize).map_or("?", |vm| vm.name.as_str());
+    let row = |channel: &Channel| {
+        let readers: Vec<&str> = channel.to.iter().map(name).collect();
+        let (size, ipa) = (channel.memory.size.to_string(), channel.memory.ipa.to_string());
+        vec![channel.name.clone(), name(&channel.from).into(), readers.join(" "), size, ipa]
+    };
+    let rows: Vec<_> = plan.channels.iter().map(row).collect();
+    match rows.is_empty() {
+        true => String::new(),
+        false => format!("\n{}", table(&["channel", "from", "to", ">size", ">address"], &rows)),
+    }
 }
 
 /// How VCPUs share PCPUs, if some do: by PCPU, the highest priority first.
@@ -160,7 +175,7 @@ pub fn hypervisor_colors(plan: &Plan) -> Option<Vec<usize>> {
 /// The VMs of a plan for machines.
 pub fn vms(plan: &Plan) -> Vec<VmDocument<'_>> {
     let access = plan.platform.bandwidth_counter.as_ref().and_then(|counter| counter.access);
-    plan.vms.iter().map(|vm| VmDocument::new(vm, access)).collect()
+    (0..plan.vms.len()).map(|index| VmDocument::new(plan, index, access)).collect()
 }
 
 /// A VM of a plan as `--json` shows it.
@@ -181,12 +196,20 @@ pub struct VmDocument<'a> {
     flush_task_switch: bool,
     critical: bool,
     devices: usize,
+    /// Names of the channels that it writes, and of those that it reads.
+    writes: Vec<&'a str>,
+    reads: Vec<&'a str>,
     kernel: &'a str,
     initrd: Option<&'a str>,
 }
 
 impl<'a> VmDocument<'a> {
-    fn new(vm: &'a Vm, access: Option<Bytes>) -> Self {
+    fn new(plan: &'a Plan, index: usize, access: Option<Bytes>) -> Self {
+        let (vm, channels) = (&plan.vms[index], plan.channels_of(index));
+        let names = |of_writer: bool| {
+            let channels = channels.iter().filter(|(_, writes)| *writes == of_writer);
+            channels.map(|(channel, _)| channel.name.as_str()).collect()
+        };
         Self {
             name: &vm.name,
             pcpus: vm.vcpus.iter().map(|vcpu| vcpu.pcpu.0).collect(),
@@ -203,6 +226,8 @@ impl<'a> VmDocument<'a> {
             flush_task_switch: vm.compensation.is_some_and(|it| it.flush_task_switch),
             critical: vm.critical,
             devices: vm.devices.len(),
+            writes: names(true),
+            reads: names(false),
             kernel: &vm.boot.kernel.file,
             initrd: vm.boot.initrd.as_ref().map(|initrd| initrd.file.as_str()),
         }

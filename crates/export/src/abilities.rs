@@ -52,6 +52,9 @@ pub fn missing(plan: &Plan, target: Target) -> Vec<String> {
     for resource in &plan.resources {
         missing.push(format!("the mutex `{}` between VMs", resource.name));
     }
+    for channel in &plan.channels {
+        missing.push(format!("the channel `{}` between VMs", channel.name));
+    }
     missing
 }
 

@@ -26,6 +26,8 @@ pub fn check(system: &System) -> Result<(), Failure> {
     let mut mistakes = Vec::new();
     mistakes.extend(described.hypervisor_colors.iter().map(|it| no_hypervisor(&it.place)));
     mistakes.extend(described.hypervisor_memory.iter().map(|it| no_hypervisor(&it.place)));
+    let channels = described.channels.iter();
+    mistakes.extend(channels.map(|it| unsupported("channels", &it.name.place)));
     for vm in &described.vms {
         mistakes.extend(wrong(vm).into_iter().map(|(what, place)| unsupported(what, place)));
     }
