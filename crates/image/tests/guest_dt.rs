@@ -7,8 +7,8 @@ use dtoolkit::fdt::Fdt;
 use dtoolkit::{Node, Property};
 use image::guest_dt::generate;
 use policy::color::{Cache, Geometry, IndexBits};
-use system::address::{IntId, Region};
-use system::plan::{Area, Coloring, Llc, Pool, VirtualGic, VirtualSerial, Vm};
+use system::address::{IntId, Ipa, PhysicalAddress, Region};
+use system::plan::{Area, Channel, Coloring, Llc, Mapping, Pool, VirtualGic, VirtualSerial, Vm};
 use testing::files;
 use units::Bytes;
 
@@ -203,4 +203,25 @@ fn interrupts_that_a_guest_cannot_have_are_refused() {
         let error = generate(&vm, None, None, None, &[]).expect_err("refused");
         assert!(error.contains(&format!("interrupt {intid} ")), "{error}");
     }
+}
+
+/// The writer and the readers have it at the same address, and only the writer's tree says that it
+/// writes.
+#[test]
+fn channels_stand_in_the_trees_of_their_vms() {
+    let memory =
+        Mapping { ipa: Ipa(0x3000_0000), host: PhysicalAddress(0x7000_0000), size: Bytes(0x2000) };
+    let channel = Channel { name: "pose".into(), memory, from: 0, to: vec![1] };
+    for writes in [true, false] {
+        let dtb = generate(&linux(), None, None, None, &[(&channel, writes)]).expect("a tree");
+        let dts = decompile(&dtb);
+        let node = dts.split_once("\tchannel@30000000 {").expect("a channel").1;
+        let node = node.split_once("};").expect("an end").0;
+        assert!(node.contains("compatible = \"bulkhead,channel\";"), "{dts}");
+        assert!(node.contains("label = \"pose\";"), "{dts}");
+        assert!(node.contains("reg = <0x00 0x30000000 0x00 0x2000>;"), "{dts}");
+        assert_eq!(node.contains("bulkhead,writes;"), writes, "{dts}");
+    }
+    let without = decompile(&generate(&linux(), None, None, None, &[]).expect("a tree"));
+    assert!(!without.contains("channel@"), "{without}");
 }

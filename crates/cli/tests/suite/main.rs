@@ -3,6 +3,7 @@
 mod advice;
 mod bandwidth;
 mod certificate;
+mod channel;
 mod check;
 mod check_locks;
 mod export;

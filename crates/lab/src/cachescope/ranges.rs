@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use policy::color::{Geometry, Stripe};
+use system::address::Region;
 use system::plan::{Frames, Memory, Plan, Vm};
 
 use crate::failure::Failure;
@@ -50,6 +51,10 @@ pub fn text(plan: &Plan) -> Result<String, Failure> {
         // image was loaded are the files of the guests, which it maps without cache.
         let (start, bytes) = (region.start.0, region.size.0);
         writeln!(text, "uncached={start:#x}+{bytes:#x}").expect("a string takes text");
+    }
+    for channel in &plan.channels {
+        let Region { start, size } = channel.memory.host_region();
+        writeln!(text, "uncached={:#x}+{:#x}", start.0, size.0).expect("a string takes text");
     }
     for cpu in 0..plan.platform.cpus.len() {
         let here = |vm: &&Vm| vm.vcpus.iter().any(|vcpu| vcpu.pcpu.0 as usize == cpu);
@@ -165,6 +170,16 @@ mod tests {
             text.lines().skip(1).collect::<Vec<_>>(),
             ["vm=a:0x50000000+0x200000", "cpu=0:a"]
         );
+    }
+
+    /// Stage 2 makes them non-cacheable.
+    #[test]
+    fn channels_are_in_no_cache() {
+        let channel = "[[channel]]\nname = \"c\"\nfrom = \"a\"\nto = [\"b\"]\nsize = \"8KiB\"\n\
+                       memory_at = 0x7000_0000";
+        let platform = format!("platform = \"qemu-virt\"\n{channel}");
+        let text = text_on(&platform, &[("a", ""), ("b", "")]).expect("a text");
+        assert!(text.contains("\nuncached=0x70000000+0x2000\n"), "{text}");
     }
 
     #[test]
