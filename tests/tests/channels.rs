@@ -103,3 +103,35 @@ fn a_writer_that_restarts_goes_on() {
     assert_eq!(run.value("drive", "channel: received", "epoch"), 3);
     assert_eq!(run.value("drive", "channel: received", "lost"), 0);
 }
+
+/// The sender's period and the response times of both tasks bound the age of data (Davare et al.,
+/// DAC 2007): reached where the reader starts just before the sender is done.
+#[test]
+fn data_of_tasks_is_no_older_than_the_bound() {
+    let task = |name: &str, task: &str| {
+        Vm::rt("rt-tasks").named(name).bootargs(&format!("tasks.ms=1000 task0={task}"))
+    };
+    let run = Case::new("channel-age")
+        .vm(task("plan", "route/0/20000/0/2000+>pose"))
+        .vm(task("drive", "control/0/10000/1990/<pose+1000"))
+        .more(&channel("pose", "plan", &["drive"]))
+        .run()
+        .ended();
+    let of = |vm, task: &str| {
+        run.value(vm, &format!("tasks: task {task} "), "response_max_ns").div_euclid(1000) + 1
+    };
+    let (route, control) = (of("plan", "route"), of("drive", "control"));
+    let age = run.value("drive", "tasks: data task=control", "age_max_us");
+    assert!(age <= 20_000 + route + control, "{age}\n{}", run.log());
+    assert!(age >= 20_000 + 1_990 + 1_000, "{age}\n{}", run.log());
+    let held = run.value("drive", "tasks: data task=control", "held_max_us");
+    assert!(held <= age + 10_000 + control, "{held}\n{}", run.log());
+}
+
+#[test]
+fn tasks_name_channels_that_there_are() {
+    let run = Case::new("channel-unknown")
+        .vm(Vm::rt("rt-tasks").named("plan").bootargs("task0=route/0/20000/0/2000+>pose"))
+        .run();
+    run.expect("plan", "tasks: task route: the device tree has no channel pose");
+}

@@ -5,6 +5,13 @@
 //! ```text
 //! tau-1/0/200000/0/2000+shared:1000+2000
 //! ```
+//!
+//! A job can receive the newest message of a channel before its first step, `<channel`, and send one
+//! after its last step, `>channel`:
+//!
+//! ```text
+//! control/0/10000/0/<pose+1000+>motor
+//! ```
 
 use core::fmt;
 use core::time::Duration;
@@ -20,7 +27,11 @@ pub struct Program<'a> {
     pub period: Duration,
     /// Time from the start to the first release.
     pub offset: Duration,
-    /// What a job does, checked.
+    /// The channel from which a job receives the newest message when it starts.
+    pub receives: Option<&'a str>,
+    /// The channel through which a job sends a message when it is done.
+    pub sends: Option<&'a str>,
+    /// What a job does between, checked.
     steps: &'a str,
 }
 
@@ -44,7 +55,7 @@ impl fmt::Display for NoProgram<'_> {
         write!(
             f,
             "task {}: expected name/processor/period/offset/steps, times in whole microseconds, steps as \
-             2000+bus:1000",
+             2000+bus:1000 or <channel+2000+>channel",
             self.text
         )
     }
@@ -63,10 +74,21 @@ impl<'a> Program<'a> {
         let period = time(parts.next()?).filter(|period| !period.is_zero())?;
         let offset = time(parts.next()?)?;
         let steps = parts.next()?;
-        if steps.split('+').any(|step| Step::read(step).is_none()) {
+        let (receives, steps) = match steps.strip_prefix('<') {
+            Some(rest) => rest.split_once('+').map(|(channel, steps)| (Some(channel), steps))?,
+            None => (None, steps),
+        };
+        let (steps, sends) = match steps.rsplit_once("+>") {
+            Some((steps, channel)) => (steps, Some(channel)),
+            None => (steps, None),
+        };
+        if [receives, sends].into_iter().flatten().any(str::is_empty)
+            || steps.split('+').any(|step| Step::read(step).is_none())
+        {
             return None;
         }
-        parts.next().is_none().then_some(Self { name, processor, period, offset, steps })
+        let program = Self { name, processor, period, offset, receives, sends, steps };
+        parts.next().is_none().then_some(program)
     }
 
     /// What a job does.
@@ -108,6 +130,17 @@ mod tests {
     }
 
     #[test]
+    fn tasks_receive_first_and_send_last() {
+        let ends = |text: &'static str| {
+            let task = Program::parse(text).expect("a task");
+            (task.receives, task.steps().count(), task.sends)
+        };
+        assert_eq!(ends("a/0/1/0/<pose+1000+bus:5+>motor"), (Some("pose"), 2, Some("motor")));
+        assert_eq!(ends("a/0/1/0/<pose+1"), (Some("pose"), 1, None));
+        assert_eq!(ends("a/0/1/0/1+>motor"), (None, 1, Some("motor")));
+    }
+
+    #[test]
     fn other_texts_are_refused() {
         let refused = [
             "",
@@ -122,6 +155,13 @@ mod tests {
             "a/0/1/0/:1",
             "a/0/1/0/b:",
             "a/0/1/0/1+",
+            "a/0/1/0/<pose",
+            "a/0/1/0/<+1",
+            "a/0/1/0/1+>",
+            "a/0/1/0/>pose+1",
+            "a/0/1/0/1+<pose",
+            "a/0/1/0/<a+<b+1",
+            "a/0/1/0/1+>a+>b",
         ];
         for text in refused {
             assert_eq!(Program::parse(text), Err(NoProgram { text }));

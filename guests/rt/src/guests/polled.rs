@@ -77,6 +77,8 @@ enum Failure {
     Program(rt::program::NoProgram<'static>),
     Tasks(rt::taskset::TaskError),
     TooManyResources,
+    /// A task uses a channel, of which there are none under KVM.
+    Channel(&'static str),
     /// A resource that belongs to no processor, and that nobody lets the VM share.
     NotShared(&'static str),
     Late,
@@ -87,6 +89,7 @@ impl core::fmt::Display for Failure {
         match self {
             Self::Program(error) => error.fmt(f),
             Self::Tasks(error) => error.fmt(f),
+            Self::Channel(task) => write!(f, "task {task}: VMs under KVM have no channels"),
             Self::TooManyResources => write!(f, "more than {RESOURCES_MAX} resources"),
             Self::NotShared(name) => write!(
                 f,
@@ -103,6 +106,9 @@ fn run_tasks(clock: Clock, start: u64, end: u64) -> Result<TaskSet, Failure> {
     let mut count = 0;
     for program in programs() {
         let program = program.map_err(Failure::Program)?;
+        if program.receives.or(program.sends).is_some() {
+            return Err(Failure::Channel(program.name));
+        }
         if program.processor == cpu::index() {
             let place = own.get_mut(count);
             *place.ok_or(Failure::Tasks(rt::taskset::TaskError::TooMany))? = Some(program);
