@@ -100,6 +100,41 @@ const TICKET: [Mutant; 4] = [
     },
 ];
 
+/// Those of messages through channels, in `channel.rs` of the library for guests.
+const CHANNEL: [Mutant; 7] = [
+    Mutant { name: "real", replaced: &[] },
+    Mutant { name: "unmarked", replaced: &[("        state.store(0, Ordering::Relaxed);\n", "")] },
+    Mutant {
+        name: "marked_without_a_fence",
+        replaced: &[(
+            "        state.store(0, Ordering::Relaxed);\n        fence(Ordering::Release);\n",
+            "        state.store(0, Ordering::Relaxed);\n",
+        )],
+    },
+    Mutant {
+        name: "newest_too_early",
+        replaced: &[(
+            "header(NEWEST).store(number, Ordering::Release)",
+            "header(NEWEST).store(number, Ordering::Relaxed)",
+        )],
+    },
+    Mutant {
+        name: "newest_without_acquiring",
+        replaced: &[(
+            "header(NEWEST).load(Ordering::Acquire)",
+            "header(NEWEST).load(Ordering::Relaxed)",
+        )],
+    },
+    Mutant {
+        name: "no_second_look",
+        replaced: &[("        state.load(Ordering::Relaxed) == number\n", "        true\n")],
+    },
+    Mutant {
+        name: "second_look_without_a_fence",
+        replaced: &[("        fence(Ordering::Acquire);\n", "")],
+    },
+];
+
 /// Those of what CPUs do, in these files of the hypervisor.
 const CPUS: [(&str, Mutant); 13] = [
     ("", Mutant { name: "real", replaced: &[] }),
@@ -241,6 +276,7 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     attention(&own, &hypervisor, &out);
     ticket(&own, &out);
+    channel(&own, &out);
     cpus(&own, &hypervisor, &out);
 }
 
@@ -336,6 +372,34 @@ fn ticket(own: &Path, out: &Path) {
         writeln!(modules, "pub mod {name} {{ {sources} pub use turns::*; }}").expect("a string");
     }
     fs::write(out.join("ticket.rs"), modules).expect("written");
+}
+
+/// Messages through channels, for loom.
+fn channel(own: &Path, out: &Path) {
+    let path = own.join("../../guests/rt/src/channel.rs");
+    println!("cargo::rerun-if-changed={}", path.display());
+    let source = fs::read_to_string(path).expect("the library for guests");
+    let adapt = Mutant {
+        name: "for loom",
+        replaced: &[
+            (
+                "use core::sync::atomic::{AtomicU64, Ordering, fence};",
+                "use std::sync::atomic::Ordering;\n\nuse loom::sync::atomic::{AtomicU64, fence};",
+            ),
+            ("#[cfg(test)]\nmod tests;\n", ""),
+        ],
+    };
+    let model = own.join("src/messages.rs");
+    let mut modules = String::new();
+    for mutant in &CHANNEL {
+        let name = mutant.name;
+        let path = out.join(format!("channel_{name}.rs"));
+        let adapted = mutate(&mutate(&source, mutant), &adapt);
+        fs::write(&path, adapted.replace("//!", "//")).expect("written");
+        let sources = format!("#[path = {path:?}] mod channel; #[path = {model:?}] mod messages;");
+        writeln!(modules, "pub mod {name} {{ {sources} pub use messages::*; }}").expect("a string");
+    }
+    fs::write(out.join("channel.rs"), modules).expect("written");
 }
 
 /// The folder of the crate `spin` that the hypervisor is built with.

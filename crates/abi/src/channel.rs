@@ -10,10 +10,10 @@
 //! repository use: words of 64 bits, little-endian, a header and behind it *slots* of equal size
 //! for the last messages. Message `n`, counted from 1, is in slot `(n - 1) % slots`.
 //!
-//! The writer puts 0 into [`NUMBER`] of the slot, then the message into the slot, then `n` into
-//! [`NUMBER`], then `n` into [`NEWEST`], each with a barrier before the next. A reader that finds
-//! `n` in [`NUMBER`] before and after it has copied a message has copied message `n`. So neither
-//! ever waits for the other.
+//! The writer puts 0 into [`NUMBER`] of the slot; behind a barrier the message and `n` into the
+//! slot; and behind another barrier `n` into [`NEWEST`]. A reader loads [`NEWEST`], then behind a barrier
+//! a message up to that one, and then, behind another barrier, [`NUMBER`] of its slot: if that is
+//! the message's, it has the whole message. So neither ever waits for the other.
 
 /// Value of `compatible` of a channel in the guest's device tree.
 pub const COMPATIBLE: &str = "bulkhead,channel";

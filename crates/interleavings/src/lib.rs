@@ -55,6 +55,12 @@ pub mod attention {
     include!(concat!(env!("OUT_DIR"), "/attention.rs"));
 }
 
+/// Messages through channels and mutants.
+#[allow(clippy::all)]
+pub mod channel {
+    include!(concat!(env!("OUT_DIR"), "/channel.rs"));
+}
+
 /// CPUs on which VCPUs take turns, and mutants.
 #[allow(clippy::all)]
 pub mod cpus {
