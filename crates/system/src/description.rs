@@ -330,14 +330,22 @@ impl Vm {
     }
 
     /// Returns the most times that a VCPU waits for its siblings, each time as long as `lock` of
-    /// [`crate::platform::Overheads`]: once for each of them, and again for each 32 shared
-    /// interrupts beyond the 64 that every VM has, because the holder of the lock visits all of
-    /// them.
+    /// [`crate::platform::Overheads`]: once for each of them on other PCPUs, each time that the
+    /// lock is taken, and again for each 32 shared interrupts beyond the 64 that every VM has,
+    /// because the holder of the lock visits all of them.
+    ///
+    /// The interrupt of a device takes the lock to find its VCPU among those of the PCPU, to get into
+    /// the virtual controller, and once for each of these VCPUs to be masked for it.
     pub fn lock_waits(&self) -> u64 {
         let interrupts = self.devices.iter().filter_map(|it| Some(it.interrupt?.1.0));
-        let last = interrupts.max().unwrap_or(0).max(95);
-        let siblings = self.vcpus.len().saturating_sub(1) as u64;
-        siblings.saturating_mul(u64::from(last) / 32 - 1)
+        let last = interrupts.max();
+        let taken = |here: u64| match last {
+            Some(_) => 1 + here + u64::from(here > 1),
+            None => 1,
+        };
+        let vcpus = self.vcpus.len() as u64;
+        let waits = (1..vcpus).map(|here| (vcpus - here).saturating_mul(taken(here))).max();
+        waits.unwrap_or(0).saturating_mul(u64::from(last.unwrap_or(0).max(95)) / 32 - 1)
     }
 }
 

@@ -40,7 +40,8 @@ fn machines_of_qemu_have_overheads_and_boards_have_none() {
     }
 }
 
-/// Who holds the interrupt controller of a VM looks at all of its interrupts.
+/// Who holds the interrupt controller of a VM looks at all of its interrupts. The interrupt of a
+/// device takes its lock twice, and where two VCPUs are on its PCPU, four times.
 #[test]
 fn waits_for_siblings_grow_with_shared_interrupts() {
     let waits = |vcpus: u64, interrupt: u64| {
@@ -53,8 +54,11 @@ fn waits_for_siblings_grow_with_shared_interrupts() {
     };
     assert_eq!(
         [waits(1, 34), waits(4, 34), waits(4, 95), waits(4, 96), waits(2, 160)],
-        [0, 3, 3, 6, 4]
+        [0, 8, 8, 16, 8]
     );
+    // Without a device nothing takes the lock more than once.
+    let system = read("platform = \"qemu-virt\"", "vcpus = 4\n").expect("a system");
+    assert_eq!(system.vms[0].lock_waits(), 3);
 }
 
 #[test]
