@@ -4,6 +4,7 @@
 
 mod bandwidth;
 mod channel;
+mod chain;
 pub(crate) mod colors;
 mod limits;
 mod locks;
@@ -21,6 +22,7 @@ use std::path::{Path, PathBuf};
 
 pub use bandwidth::{Amount, Bandwidth, Credits};
 pub use channel::Channel;
+pub use chain::{Chain, ChainStep};
 pub use locks::{Resource, Section};
 pub use objective::{Aim, Objective};
 use policy::color::ColorSet;
@@ -68,6 +70,8 @@ pub struct System {
     pub resources: Vec<Resource>,
     /// The channels between VMs, in the order of the description.
     pub channels: Vec<Channel>,
+    /// The chains, in the order of the description.
+    pub chains: Vec<Chain>,
     /// The VMs, in their order.
     pub vms: Vec<Vm>,
 }

@@ -7,8 +7,8 @@ use policy::color::ColorSet;
 use units::{Bytes, Duration};
 
 use super::{
-    Located, Objective, System, Vm, bandwidth, channel, colors, limits, locks, read_text, servers,
-    vm,
+    Located, Objective, System, Vm, bandwidth, chain, channel, colors, limits, locks, read_text,
+    servers, vm,
 };
 use crate::diagnostic::{Diagnostic, Errors, Place, Source};
 use crate::document::{Document, Fields};
@@ -43,6 +43,7 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
         locks::count_delays(&platform.value, vms.iter_mut().flatten());
     }
     refuse_twice(at, "VMs", &tables);
+    let written = chain::read(at);
     at.finish();
     let read: Vec<_> = vms.iter().flatten().collect();
     servers::check(&read).into_iter().for_each(|mistake| at.add(mistake));
@@ -53,6 +54,8 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
             .into_iter()
             .for_each(|it| at.add(it));
     }
+    let is_known = read.len() == tables.len() && !at.misspells("vm");
+    let chains = is_known.then(|| chain::resolve(at, written, &read, &tables)).flatten();
     if let Some((platform, hypervisor)) = &platform {
         colors::check(&platform.value, hypervisor.colors.as_ref(), &read)
             .into_iter()
@@ -80,6 +83,7 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
         section_overhead,
         resources: resources.all()?,
         channels: channels?,
+        chains: chains?,
         vms,
     })
 }

@@ -4,6 +4,7 @@ mod bandwidth;
 mod both;
 mod both_readers;
 mod channels;
+mod chains;
 mod choices;
 mod colors;
 mod description_text;

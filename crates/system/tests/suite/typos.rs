@@ -20,6 +20,11 @@ vms = ["a", "b"]
 [[resource]]
 name = "own"
 vm = "a"
+[[chain]]
+name = "way"
+steps = ["a.t", "b.u"]
+max_reaction = "90ms"
+max_age = "90ms"
 [[vm]]
 name = "a"
 boot = "raw"
