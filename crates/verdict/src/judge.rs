@@ -3,6 +3,7 @@
 use system::description::System;
 use system::plan::{self, Plan};
 
+use crate::chain::ChainVerdict;
 use crate::member::Member;
 use crate::memory::Accesses;
 use crate::pcpu::Detail;
@@ -63,13 +64,16 @@ impl Verdict {
         };
         let pcpus: Vec<_> = all.chunk_by(same).map(verdict).collect();
         let mut tasks = pcpus.iter().flat_map(|pcpu| &pcpu.vcpus).flat_map(|vcpu| &vcpu.tasks);
-        let schedulable = tasks.all(|task| task.ok);
+        let in_time = tasks.all(|task| task.ok);
+        let chains = described.map(|system| ChainVerdict::all(system, pcpus.iter()));
+        let chains = chains.unwrap_or_default();
+        let schedulable = in_time && chains.iter().all(|chain| chain.ok);
         let overheads_unknown = described.is_some_and(|system| {
             let platform = &system.platform.value;
             let has_tasks = system.vms.iter().any(|vm| !vm.tasks.is_empty());
             has_tasks && platform.runs() && platform.overheads.is_none()
         });
-        Self { schedulable, overheads_unknown, pcpus }
+        Self { schedulable, overheads_unknown, pcpus, chains }
     }
 }
 

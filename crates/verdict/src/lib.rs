@@ -40,6 +40,7 @@
 
 mod budgets;
 mod certificates;
+mod chain;
 mod costs;
 mod judge;
 mod limits;
@@ -59,6 +60,7 @@ use system::description::System;
 use system::plan::Plan;
 
 pub use budgets::{NoBudgets, Open, memory_budgets};
+pub use chain::{ChainVerdict, StepVerdict};
 pub use costs::costs;
 pub use memo::{Known, Memo};
 use memory::Accesses;

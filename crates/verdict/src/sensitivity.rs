@@ -12,7 +12,8 @@ const WHOLE: u128 = 1_000_000;
 /// The search ends at a factor of 1,000.
 const MOST_PPM: u64 = 999_000_000;
 
-/// The result. Field names contain their units; fields are `None` if some task is late already.
+/// The result. Field names contain their units; fields are `None` if some task or chain is
+/// late already.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Sensitivity {
     /// The fraction by which all execution times together can grow, in millionths, rounded down.

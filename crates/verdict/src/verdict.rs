@@ -4,18 +4,23 @@ use analysis::Reason;
 use analysis::overheads::Source;
 use serde::Serialize;
 
+use crate::chain::ChainVerdict;
 use crate::words;
 
 /// The verdict. Field names contain their units.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Verdict {
-    /// True if every task is guaranteed to meet its deadline.
+    /// True if every task is guaranteed to meet its deadline, and every chain to be within its
+    /// limits.
     pub schedulable: bool,
     /// True if tasks run under the hypervisor, but the platform does not state its overheads: none
     /// are counted.
     pub overheads_unknown: bool,
     /// The PCPUs with VCPUs.
     pub pcpus: Vec<PcpuVerdict>,
+    /// The chains, in the order of the description.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub chains: Vec<ChainVerdict>,
 }
 
 /// A PCPU.
@@ -150,10 +155,23 @@ pub enum Part {
     Overhead(Source),
 }
 
+impl TaskVerdict {
+    /// Returns the bound for its response time, also if that is above the deadline; `None` if it has
+    /// none, or its execution time is not known.
+    pub fn bound_ns(&self) -> Option<u64> {
+        self.wcrt_ns.filter(|_| matches!(self.failure, None | Some(Reason::Unschedulable)))
+    }
+}
+
 impl Verdict {
     /// Returns all tasks, with their VCPUs.
     pub fn tasks(&self) -> impl Iterator<Item = (&VcpuVerdict, &TaskVerdict)> {
         let vcpus = self.pcpus.iter().flat_map(|pcpu| &pcpu.vcpus);
         vcpus.flat_map(|vcpu| vcpu.tasks.iter().map(move |task| (vcpu, task)))
+    }
+
+    /// Returns the chain that is latest for its limits, if one is late.
+    pub fn latest_chain(&self) -> Option<&ChainVerdict> {
+        self.chains.iter().filter(|chain| !chain.ok).max_by_key(|chain| chain.used_ppm())
     }
 }
