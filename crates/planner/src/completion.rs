@@ -263,15 +263,16 @@ fn heavier(system: &System, request: &Request<'_>) -> Vec<System> {
     planned.collect()
 }
 
-/// Returns true if all tasks that are late in a plan are in VMs of which nothing was open.
+/// Returns true if all tasks that are late in a plan, and all tasks of chains that are, are in VMs
+/// of which nothing was open.
 fn only_given_are_late(system: &System, planned: &System) -> bool {
     let is_given =
         |name: &str| system.vms.iter().any(|vm| vm.name.value == name && !vm.processor_open());
-    let late = |verdict: Verdict| {
-        let vcpus = verdict.pcpus.into_iter().flat_map(|pcpu| pcpu.vcpus);
-        vcpus.filter(|vcpu| vcpu.tasks.iter().any(|task| !task.ok)).collect::<Vec<_>>()
-    };
-    verdict(planned).is_some_and(|it| late(it).iter().all(|vcpu| is_given(&vcpu.vm)))
+    verdict(planned).is_some_and(|it| {
+        let mut chains = it.chains.iter().filter(|chain| !chain.ok).flat_map(|chain| &chain.steps);
+        it.tasks().all(|(vcpu, task)| task.ok || is_given(&vcpu.vm))
+            && chains.all(|step| is_given(&step.vm))
+    })
 }
 
 /// Changes the server of a VCPU that has one.

@@ -1,5 +1,7 @@
 //! What a description leaves open is decided such that deadlines are met; what it says stays.
 
+#[path = "completion/chains.rs"]
+mod chains;
 #[path = "completion/explained.rs"]
 mod explained;
 #[path = "completion/fronts.rs"]

@@ -240,7 +240,7 @@ pub(super) fn miss(system: &System, missed: &Missed) -> Diagnostic {
     let mut mistake = cannot_plan(format!("{searched}: in the best one {}", late.sentence));
     mistake.help = late.help;
     match late.place {
-        Some(place) => mistake.at(&place, "this task"),
+        Some(place) => mistake.at(&place, late.label),
         None => mistake,
     }
 }
@@ -270,17 +270,19 @@ pub(super) fn miss_from(system: &System, old: &System, missed: &Missed) -> Diagn
     }
 }
 
-/// The task of a complete description that is latest for its deadline.
+/// The task of a complete description that is latest for its deadline, or the chain that is where
+/// no task is late.
 struct Latest {
     sentence: String,
     place: Option<Place>,
+    label: &'static str,
     help: Option<String>,
 }
 
 impl Latest {
     /// Finds it in what a description was completed to; `None` if none is late.
     fn of(system: &System, complete: &System) -> Option<Self> {
-        let (vcpu, task) = latest(complete)?;
+        let Some((vcpu, task)) = latest(complete) else { return Self::chain(system, complete) };
         let by = match task.wcrt_ns {
             Some(wcrt) => {
                 let over = u128::from(wcrt.saturating_sub(task.deadline_ns));
@@ -294,8 +296,18 @@ impl Latest {
         Some(Self {
             sentence: format!("task `{}` of VM `{}` {by}", task.task, vcpu.vm),
             place: tasks.next().map(|task| task.name.place.clone()),
+            label: "this task",
             help: section::advice(complete, &task),
         })
+    }
+
+    /// Finds the chain that is latest for its limits.
+    fn chain(system: &System, complete: &System) -> Option<Self> {
+        let verdict = verdict(complete)?;
+        let late = verdict.latest_chain()?;
+        let named = system.chains.iter().find(|it| it.name.value == late.chain);
+        let place = named.map(|chain| chain.name.place.clone());
+        Some(Self { sentence: late.why()?, place, label: "this chain", help: None })
     }
 }
 

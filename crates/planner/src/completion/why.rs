@@ -8,7 +8,7 @@ use policy::server::kind::Kind;
 use serde::Serialize;
 use system::description::{Amount, Located, System};
 use system::plan::{Budget, Class, Locks};
-use verdict::Verdict;
+use verdict::{ChainVerdict, Verdict};
 
 use super::change::exact;
 use super::decision::{self, Decision, limit};
@@ -368,7 +368,7 @@ fn name(system: &System, (vm, vcpu): At) -> String {
 }
 
 /// Says what a verdict is about: a VCPU that does not get its budget, or the task that is latest
-/// for its deadline.
+/// for its deadline, or a chain that is late.
 fn missed(verdict: &Verdict) -> String {
     let late = verdict.tasks().filter(|(_, task)| !task.ok);
     let over = |wcrt: Option<u64>, deadline: u64| {
@@ -395,6 +395,9 @@ fn missed(verdict: &Verdict) -> String {
                 format!("task `{}` of `{}` has no bound: {why}", task.task, vcpu.vm)
             }
         },
-        (None, None) => "not all deadlines are met".into(),
+        (None, None) => {
+            let late = verdict.latest_chain().and_then(ChainVerdict::why);
+            late.unwrap_or_else(|| "not all deadlines are met".into())
+        }
     }
 }

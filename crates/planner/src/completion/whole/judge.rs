@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use system::address::Pcpu;
-use system::description::System;
+use system::description::{Chain, System};
 use system::plan::{self, Class};
-use verdict::{Memo, PcpuVerdict, VcpuVerdict};
+use verdict::{ChainVerdict, Memo, PcpuVerdict, VcpuVerdict};
 
 use super::super::memory;
 use super::super::pcpus::At;
@@ -42,13 +42,15 @@ pub struct Share {
     pub pcpu: u32,
     /// True if it gets its budget in each period, or has none.
     pub served: bool,
-    /// True if all its tasks are in time.
+    /// True if all its tasks are in time, and all chains through them.
     pub in_time: bool,
     /// The number of its tasks.
     pub tasks: u64,
-    /// The longest response time of its tasks, in millionths of the deadline.
+    /// The longest response time of its tasks and time of chains through them, in millionths of the
+    /// deadline.
     pub worst: u64,
-    /// How late its tasks are in sum, in millionths of their deadlines.
+    /// How late its tasks are in sum, in millionths of their deadlines; and its part of the lateness
+    /// of chains.
     pub late: u64,
 }
 
@@ -157,9 +159,11 @@ impl<'a> Judge<'a> {
                 let new: usize = new.map(|it| tasks(&it.verdict)).sum();
                 let all: usize = pcpus.iter().map(|it| tasks(&it.verdict)).sum();
                 self.spend((new + all / KNOWN) as u64);
-                let pcpus = pcpus.iter().map(|it| &*it.verdict);
-                let pcpus = pcpus.flat_map(|it| self.shares(system, it.pcpu, it));
-                Some(Judgement { vcpus: pcpus.collect() })
+                let pcpus = || pcpus.iter().map(|it| &*it.verdict);
+                let shares = pcpus().flat_map(|it| self.shares(system, it.pcpu, it));
+                let mut vcpus: Vec<Share> = shares.collect();
+                add_chains(system, &ChainVerdict::all(system, pcpus()), &mut vcpus);
+                Some(Judgement { vcpus })
             }
         }
     }
@@ -225,10 +229,35 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// Returns true if nothing on a PCPU delays others.
+/// Counts chains as if all VCPUs of their steps were as late as they are.
+fn add_chains(system: &System, chains: &[ChainVerdict], vcpus: &mut [Share]) {
+    for (chain, judged) in system.chains.iter().zip(chains) {
+        let Some(used) = judged.used_ppm() else { continue };
+        let mut on: Vec<At> = Vec::new();
+        for (index, step) in chain.steps.iter().enumerate() {
+            let task = system.vms.get(step.vm).and_then(|vm| vm.tasks.get(step.task));
+            let at = task.map(|task| (step.vm, task.vcpu));
+            // Where a step has no bound, no other one is in the way.
+            let counts = judged.unbounded_step.is_none_or(|it| it == index);
+            on.extend(at.filter(|at| counts && !on.contains(at)));
+        }
+        let used = used.min(UNBOUNDED);
+        let late = used.saturating_sub(WHOLE).div_ceil(on.len().max(1) as u64);
+        for share in vcpus.iter_mut().filter(|it| on.contains(&it.at)) {
+            share.in_time &= judged.ok;
+            share.worst = share.worst.max(used);
+            share.late = share.late.saturating_add(late);
+        }
+    }
+}
+
+/// Returns true if nothing on a PCPU delays others, and no chain that has to be in time can go
+/// through several of them.
 pub fn is_separable(system: &System) -> bool {
     let mut tasks = system.vms.iter().flat_map(|vm| &vm.tasks);
-    !memory::matters(system) && tasks.all(|task| task.sections.is_empty())
+    !memory::matters(system)
+        && tasks.all(|task| task.sections.is_empty())
+        && !system.chains.iter().any(Chain::has_deadline)
 }
 
 /// Returns all on which the verdict on a PCPU depends and that a search changes.
@@ -274,6 +303,11 @@ mod tests {
 
     /// Two VMs with two VCPUs each on two PCPUs, the last of which serves the console.
     fn system(budget: u64, vcpu: u64) -> System {
+        with_chain(budget, vcpu, "")
+    }
+
+    /// The same with a chain.
+    fn with_chain(budget: u64, vcpu: u64, chain: &str) -> System {
         let vm = |name: &str| {
             let on = |pcpu: u64| {
                 format!(
@@ -305,7 +339,7 @@ mod tests {
                 )
             })
             .collect();
-        let text = format!("platform = \"qemu-virt\"\n{}{}{others}", vm("a"), vm("b"));
+        let text = format!("platform = \"qemu-virt\"\n{chain}{}{}{others}", vm("a"), vm("b"));
         System::from_toml("s.toml", &text, Path::new("")).unwrap_or_else(|it| panic!("{it}"))
     }
 
@@ -329,6 +363,46 @@ mod tests {
                 let schedulable = Verdict::of_plan(&made, Some(&system)).schedulable;
                 assert_eq!(judged.holds(), schedulable, "{budget} {vcpu}");
                 if schedulable { yes += 1 } else { no += 1 }
+            }
+        }
+        assert!(yes > 10 && no > 10, "{yes} {no}");
+    }
+
+    /// Chains count at the VCPUs of their steps, and only there.
+    #[test]
+    fn the_judge_says_what_check_says_of_chains() {
+        let count = Cell::new(0);
+        let request = Request::new(u64::MAX, &count, &|| false);
+        let judge = Judge::new(&request);
+        let (mut yes, mut no, mut before) = (0, 0, Lateness { sum: 0, worst: 0 });
+        for limit in (44..80).rev().step_by(4) {
+            for budget in (900..2_000).step_by(100) {
+                let chain = format!(
+                    "[[chain]]\nname = \"c\"\nsteps = [\"a.one\", \"b.three\"]\nmax_age = \"{limit}ms\"\n"
+                );
+                let system = with_chain(budget, 1, &chain);
+                assert!(!is_separable(&system));
+                let judged = judge.judge(&system).expect("a plan");
+                let made = plan::make(&system).expect("a plan");
+                let verdict = Verdict::of_plan(&made, Some(&system));
+                assert_eq!(judged.holds(), verdict.schedulable, "{limit} {budget}");
+                if verdict.tasks().any(|(_, task)| !task.ok) {
+                    continue;
+                }
+                let late = judged.vcpus.iter().filter(|it| !it.in_time);
+                let late: Vec<At> = late.map(|it| it.at).collect();
+                match verdict.schedulable {
+                    true => yes += 1,
+                    false => {
+                        no += 1;
+                        assert_eq!(late.len(), 2, "{late:?}");
+                        assert!(late.contains(&(0, 0)) && late.contains(&(1, 1)), "{late:?}");
+                    }
+                }
+                if budget == 1_500 {
+                    assert!(judged.lateness() >= before, "{limit}: less time is later");
+                    before = judged.lateness();
+                }
             }
         }
         assert!(yes > 10 && no > 10, "{yes} {no}");
