@@ -16,6 +16,7 @@ mod data;
 mod page;
 
 pub use data::cache::{Cache, Owner};
+pub use data::chain::{Chain, ChainTimes};
 pub use data::memory::Traffic;
 pub use data::origin::{Command, Fact, File, Origin};
 pub use data::run::{Run, Section, VmRun};
@@ -44,6 +45,8 @@ pub struct Proof {
     pub decisions: Vec<Decision>,
     /// The tasks, in the order of VMs, VCPUs and priorities.
     pub tasks: Vec<Task>,
+    /// The chains of tasks, in the order of the description.
+    pub chains: Vec<Chain>,
     /// The verdict of the analysis without isolation.
     pub check_without: Check,
     /// The verdict of the analysis with the plan.

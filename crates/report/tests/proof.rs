@@ -100,6 +100,30 @@ fn what_refutes_a_proof_is_marked() {
     assert!(!good.contains("above the bound</span>") && !good.contains("✗ above the limit"));
 }
 
+#[test]
+fn chains_stand_beside_their_limits() {
+    let html = rover::rover().html();
+    let row = "<td>nav.locate → drive.wheels</td><td>reaction</td><td class=\"n\">80.000 ms</td>\
+               <td class=\"n\">70.000 ms</td><td class=\"n\">60.000 ms</td>";
+    assert!(html.contains(row) && html.contains("✓ within the limit"));
+    assert!(html.contains("<td>no limit</td>"), "of the data age");
+    assert!(html.contains("<li>1 of 1\u{a0}chain within the limits</li>"));
+    let with = |change: fn(&mut report::proof::Chain)| {
+        let mut proof = rover::rover();
+        change(&mut proof.chains[0]);
+        let html = proof.html();
+        check_structure(&html);
+        html
+    };
+    let above = with(|chain| chain.with.reaction_ns = Some(71_000_000));
+    assert!(above.contains("71.000 ms<span class=\"beyond\"> above the bound</span>"));
+    let late = with(|chain| chain.bounds_with.reaction_ns = Some(81_000_000));
+    assert!(late.contains("<td>✗ above the limit</td>"));
+    assert!(late.contains("<li>0 of 1\u{a0}chain within the limits</li>"));
+    let none = with(|chain| chain.bounds_with.reaction_ns = None);
+    assert!(none.contains("<td>✗ no bound</td>"));
+}
+
 /// A step that is red says what made it red, not what went well.
 #[test]
 fn the_result_of_a_step_is_what_is_wrong() {

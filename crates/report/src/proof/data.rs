@@ -1,6 +1,7 @@
 //! The contents of a proof, as plain data.
 
 pub mod cache;
+pub mod chain;
 pub mod memory;
 pub mod origin;
 pub mod run;

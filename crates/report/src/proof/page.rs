@@ -2,6 +2,7 @@
 
 mod bounds;
 mod cache;
+mod chains;
 mod decisions;
 mod histogram;
 mod label;
@@ -39,6 +40,7 @@ pub fn html(proof: &Proof) -> String {
         plan::part(proof),
         decisions::part(proof),
         tasks::part(proof),
+        chains::part(proof),
         timelines::part(proof),
         cache::part(proof),
         memory::part(proof),

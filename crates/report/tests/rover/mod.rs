@@ -5,7 +5,8 @@ mod runs;
 mod system;
 
 use report::proof::{
-    Check, Command, Decision, Fact, File, Lane, Origin, Owner, Platform, Proof, Span,
+    Chain, ChainTimes, Check, Command, Decision, Fact, File, Lane, Origin, Owner, Platform, Proof,
+    Span,
 };
 
 use runs::{cache, run, traffic};
@@ -36,6 +37,7 @@ pub fn rover() -> Proof {
             trials: vec!["with 1001: task `terrain` of `drive` is late by 36 ns".into()],
         }],
         tasks: tasks(),
+        chains: vec![chain()],
         check_without: Check {
             schedulable: Some(false),
             notes: vec!["Nothing limits the memory accesses of `linux` and `noise`.".into()],
@@ -49,6 +51,21 @@ pub fn rover() -> Proof {
         with: Some(run(with, Some(cache(with)))),
         traffic: traffic(),
         origin: origin(),
+    }
+}
+
+/// From the map to the wheels.
+fn chain() -> Chain {
+    let times = |ms: u64| ChainTimes { reaction_ns: Some(ms * MS), age_ns: Some(ms * MS) };
+    Chain {
+        name: "follow".into(),
+        steps: vec!["nav.locate".into(), "drive.wheels".into()],
+        max_reaction_ns: Some(80 * MS),
+        bounds_with: times(70),
+        simulated: times(60),
+        without: times(65),
+        with: times(61),
+        ..Chain::default()
     }
 }
 
@@ -70,6 +87,9 @@ pub fn hostile() -> Proof {
         task.name = evil.into();
         task.reason_without = Some(evil.into());
         task.terms.iter_mut().for_each(|term| term.name = evil.into());
+    }
+    for chain in &mut proof.chains {
+        (chain.name, chain.steps) = (evil.into(), vec![evil.into(); 3]);
     }
     for run in [&mut proof.simulation, &mut proof.without, &mut proof.with].into_iter().flatten() {
         run.notes = vec![evil.into()];

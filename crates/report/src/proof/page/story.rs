@@ -3,7 +3,7 @@
 use super::Part;
 use super::label::{self, escape, prose};
 use super::units::{count, counted, time};
-use crate::proof::{Check, Proof, Responses, Run, Task};
+use crate::proof::{Chain, ChainTimes, Check, Proof, Responses, Run, Task};
 
 /// How a step of the story ended.
 #[derive(Clone, Copy, PartialEq)]
@@ -100,12 +100,12 @@ fn steps(proof: &Proof, parts: &[Part]) -> String {
     step(
         "Analysed without isolation",
         "tasks",
-        check(proof, &proof.check_without, |task| task.bound_without_ns),
+        check(proof, &proof.check_without, |task| task.bound_without_ns, |it| &it.bounds_without),
     );
     step(
         "Planned and analysed",
         "plan",
-        check(proof, &proof.check_with, |task| task.bound_with_ns),
+        check(proof, &proof.check_with, |task| task.bound_with_ns, |it| &it.bounds_with),
     );
     let simulated = run(proof, &proof.simulation, |task| &task.simulated, true);
     step("Simulated with the plan", "tasks", simulated);
@@ -122,6 +122,7 @@ fn check(
     proof: &Proof,
     check: &Check,
     bound: fn(&Task) -> Option<u64>,
+    of_chain: fn(&Chain) -> &ChainTimes,
 ) -> (Mark, String, Vec<String>) {
     let with_deadline: Vec<&Task> =
         proof.tasks.iter().filter(|task| task.deadline_ns.is_some()).collect();
@@ -129,11 +130,17 @@ fn check(
         bound(task).zip(task.deadline_ns).is_some_and(|(bound, deadline)| bound <= deadline)
     };
     let bounded = with_deadline.iter().filter(in_time).count();
-    let details = vec![format!(
+    let mut details = vec![format!(
         "{} of {} tasks bounded by their deadline",
         count(bounded as u64),
         count(with_deadline.len() as u64)
     )];
+    let limited: Vec<&Chain> = proof.chains.iter().filter(|it| it.has_limit()).collect();
+    let within = limited.iter().filter(|chain| chain.is_within(of_chain(chain))).count();
+    if !limited.is_empty() {
+        let (within, all) = (count(within as u64), counted(limited.len() as u64, "chain"));
+        details.push(format!("{within} of {all} within the limits"));
+    }
     match check.schedulable {
         Some(true) => (Mark::Good, "schedulable".into(), details),
         Some(false) => (Mark::Bad, "not schedulable".into(), details),
