@@ -6,6 +6,7 @@ use trace::Trace;
 use verdict::Verdict;
 
 use crate::amount::time;
+use crate::chains::{self, Seen};
 use crate::console::Known;
 use crate::console::Told;
 use crate::header::header;
@@ -58,6 +59,7 @@ pub enum Times {
 #[derive(Clone, Debug)]
 pub struct Tasks {
     all: Vec<Task>,
+    chains: Vec<Seen>,
     times: Times,
     /// Records that are missing.
     lost: u64,
@@ -115,12 +117,18 @@ impl Tasks {
             all.extend(others);
         }
         all.sort_by_key(|task| task.vm);
+        // Only a trace knows the jobs through which data went.
+        let chains = trace.zip(system.description.as_deref()).zip(verdict);
+        let chains = chains.map(|((trace, described), verdict)| {
+            Seen::all(verdict, &chains::of_trace(described, trace))
+        });
+        let chains = chains.unwrap_or_default();
         let lost = trace.map_or(0, Trace::lost);
         for task in &mut all {
             let is_late = task.misses > 0 || times == Times::Exact && above_bound(task).is_some();
             task.ok = (is_late || task.jobs > 0 && lost == 0).then_some(!is_late);
         }
-        Self { all, times, lost }
+        Self { all, chains, times, lost }
     }
 
     /// Returns the tasks of a VM.
@@ -131,6 +139,11 @@ impl Tasks {
     /// Returns all of them.
     pub fn all(&self) -> &[Task] {
         &self.all
+    }
+
+    /// Returns the chains, if there is a trace.
+    pub fn chains(&self) -> &[Seen] {
+        &self.chains
     }
 
     /// Returns the word for the exactness of times, for documents.
@@ -174,6 +187,10 @@ impl Tasks {
                 problems.push(format!("{name} {above}"));
             }
         }
+        problems.extend(self.chains.iter().flat_map(Seen::late));
+        if self.times == Times::Exact {
+            problems.extend(self.chains.iter().flat_map(Seen::above_bounds));
+        }
         problems
     }
 
@@ -189,7 +206,9 @@ impl Tasks {
             let above = above_bound(task)?;
             Some(format!("task `{}` of VM `{}` {above}: {cause}", task.name, names[task.vm]))
         });
-        above.chain(self.lost_note()).collect()
+        let chains = self.chains.iter().flat_map(Seen::above_bounds);
+        let chains = chains.map(|above| format!("{above}: {cause}"));
+        above.chain(chains).chain(self.lost_note()).collect()
     }
 
     fn lost_note(&self) -> Option<String> {
@@ -236,5 +255,45 @@ fn only_told(vm: usize, told: &Told) -> Task {
         response_mean_ns: Some(told.response_mean_ns),
         response_max_ns: Some(told.response_max_ns),
         ok: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use verdict::ChainVerdict;
+
+    use super::*;
+    use crate::chains::Observed;
+
+    /// A chain with a bound of 80 ns and a limit of 90, of which `reaction` was seen.
+    fn tasks(reaction: u64, times: Times) -> Tasks {
+        let judged = ChainVerdict {
+            chain: "c".into(),
+            steps: Vec::new(),
+            reaction_ns: Some(80),
+            max_reaction_ns: Some(90),
+            age_ns: Some(80),
+            max_age_ns: None,
+            ok: true,
+            unbounded_step: None,
+        };
+        let observed =
+            Observed { outputs: 3, reaction_max_ns: Some(reaction), age_max_ns: Some(70) };
+        Tasks { all: Vec::new(), chains: vec![Seen { observed, judged }], times, lost: 0 }
+    }
+
+    #[test]
+    fn chains_are_judged_like_tasks() {
+        let none: [&str; 0] = [];
+        assert_eq!(tasks(80, Times::Exact).problems(&[]), none);
+        let above = "the reaction of chain `c` took 85 ns, longer than its bound of 80 ns";
+        assert_eq!(tasks(85, Times::Exact).problems(&[]), [above]);
+        // Elsewhere a bound proves nothing, but a limit is a limit.
+        let turns = tasks(85, Times::Turns);
+        assert_eq!(turns.problems(&[]), none);
+        assert!(turns.notes(&[])[0].starts_with(above), "{:?}", turns.notes(&[]));
+        let late = "the reaction of chain `c` took 95 ns, longer than its limit of 90 ns";
+        assert_eq!(tasks(95, Times::Host).problems(&[]), [late]);
+        assert_eq!(tasks(95, Times::Exact).problems(&[]).len(), 2);
     }
 }

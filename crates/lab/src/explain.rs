@@ -1,17 +1,41 @@
 //! The verdict of the analysis, in words.
 
+use std::cmp::Reverse;
+
 use analysis::overheads::Source;
-use verdict::{Part, TaskVerdict, Term, VcpuVerdict, Verdict};
+use verdict::{ChainVerdict, Part, StepVerdict, TaskVerdict, Term, VcpuVerdict, Verdict};
 
 use crate::amount::time;
 
 /// Terms of a bound that are shown.
 const TERMS_SHOWN: usize = 4;
 
-/// Returns why tasks can be late.
+/// Returns why tasks and chains can be late.
 pub fn reasons(verdict: &Verdict) -> String {
     let late = verdict.tasks().filter(|(_, task)| !task.ok);
-    late.map(|(vcpu, task)| format!("\n{}", why(vcpu, task))).collect()
+    let tasks = late.map(|(vcpu, task)| format!("\n{}", why(vcpu, task)));
+    let chains = verdict.chains.iter().filter_map(|chain| Some(format!("\n{}", of_chain(chain)?)));
+    tasks.chain(chains).collect()
+}
+
+/// Returns why a chain can be late, if it can, with the longest parts of its bound.
+fn of_chain(chain: &ChainVerdict) -> Option<String> {
+    let mut text = format!("{}\n", chain.why()?);
+    if chain.unbounded_step.is_some() {
+        return Some(text);
+    }
+    let part = |step: &StepVerdict| step.wait_ns.saturating_add(step.wcrt_ns.unwrap_or(0));
+    let mut steps: Vec<&StepVerdict> = chain.steps.iter().collect();
+    steps.sort_by_key(|step| Reverse(part(step)));
+    for step in steps.into_iter().take(TERMS_SHOWN) {
+        let (name, wcrt) = (step.name(), time(step.wcrt_ns.unwrap_or(0)));
+        let why = match step.wait_ns {
+            0 => format!("`{name}` responds"),
+            wait => format!("`{name}` reads once in {}, and responds in {wcrt}", time(wait)),
+        };
+        text.push_str(&format!("  {:>12}  {why}\n", time(part(step))));
+    }
+    Some(text)
 }
 
 /// Returns notes on VCPUs without tasks that may get less than their budget.

@@ -2,7 +2,8 @@
 //!
 //! A file becomes a [`load::System`]. [`boot`] makes its image and starts it in a machine, [`record`] writes what happens
 //! there as a trace, [`cachescope`] counts what happens in the caches, [`simulate`] does without a machine. [`run`] is one
-//! run with its verdict. [`deadlines`] says whether the tasks of a run were in time, [`decisions`] whether the scheduler
+//! run with its verdict. [`deadlines`] says whether the tasks of a run were in time, [`chains`] how long data took through
+//! several tasks, [`decisions`] whether the scheduler
 //! decided as its policies do, and [`proof`] puts analysis, simulation and execution together.
 //!
 //! Nothing here prints, reads options or ends a process.
@@ -13,6 +14,7 @@ pub mod amount;
 pub mod board;
 pub mod boot;
 pub mod cachescope;
+pub mod chains;
 pub mod console;
 pub mod deadlines;
 pub mod decisions;

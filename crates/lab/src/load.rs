@@ -8,6 +8,7 @@ use planner::completion::{self, Improved, Options, Outcome, Point, Refusal};
 use system::description;
 use system::plan::{self, Plan};
 use system::platform::Platform;
+use verdict::Verdict;
 
 use crate::failure::Failure;
 
@@ -244,6 +245,14 @@ pub fn plan_or_outline(system: &description::System) -> Result<Plan, Failure> {
     Ok(match system.platform.value.boot.is_ok() {
         true => plan::make(system)?,
         false => plan::outline(system)?,
+    })
+}
+
+/// Returns the verdict on a completed description, with its plan or outline.
+pub fn verdict(plan: &Plan, system: &description::System) -> Result<Verdict, Failure> {
+    Ok(match system.platform.value.boot.is_ok() {
+        true => Verdict::of_plan(plan, Some(system)),
+        false => Verdict::of_description(system, &plan::assign(system)?),
     })
 }
 

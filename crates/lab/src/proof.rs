@@ -1,6 +1,7 @@
 //! That a system is isolated: what is analysed, simulated and executed of it, without and with its plan, put together.
 
 mod caches;
+mod chains;
 mod described;
 mod document;
 mod evidence;

@@ -1,6 +1,6 @@
 //! A proof for programs. Names are stable and carry their units.
 
-use report::proof::{Proof, Responses, Run};
+use report::proof::{Chain, ChainTimes, Proof, Responses, Run};
 use serde::Serialize;
 
 /// `results.json`.
@@ -18,6 +18,7 @@ pub struct Document<'a> {
     notes: &'a [String],
     reasons: Vec<ReasonDocument<'a>>,
     tasks: Vec<TaskDocument<'a>>,
+    chains: Vec<ChainDocument<'a>>,
     without: Option<RunDocument<'a>>,
     with: Option<RunDocument<'a>>,
     budgets: Vec<BudgetDocument<'a>>,
@@ -46,6 +47,25 @@ struct TaskDocument<'a> {
     simulated: Option<ResponsesDocument>,
     without: Option<ResponsesDocument>,
     with: Option<ResponsesDocument>,
+}
+
+#[derive(Serialize)]
+struct ChainDocument<'a> {
+    chain: &'a str,
+    steps: &'a [String],
+    max_reaction_ns: Option<u64>,
+    max_age_ns: Option<u64>,
+    bounds_without: ChainTimesDocument,
+    bounds_with: ChainTimesDocument,
+    simulated: ChainTimesDocument,
+    without: ChainTimesDocument,
+    with: ChainTimesDocument,
+}
+
+#[derive(Serialize)]
+struct ChainTimesDocument {
+    reaction_ns: Option<u64>,
+    age_ns: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -164,12 +184,29 @@ impl<'a> Document<'a> {
             notes: &proof.notes,
             reasons: reasons.collect(),
             tasks: tasks.collect(),
+            chains: proof.chains.iter().map(chain).collect(),
             without: proof.without.as_ref().map(|run| run_document(proof, run)),
             with: proof.with.as_ref().map(|run| run_document(proof, run)),
             budgets: budgets.collect(),
             files: files.collect(),
             errors: [],
         }
+    }
+}
+
+fn chain(it: &Chain) -> ChainDocument<'_> {
+    let times =
+        |it: &ChainTimes| ChainTimesDocument { reaction_ns: it.reaction_ns, age_ns: it.age_ns };
+    ChainDocument {
+        chain: &it.name,
+        steps: &it.steps,
+        max_reaction_ns: it.max_reaction_ns,
+        max_age_ns: it.max_age_ns,
+        bounds_without: times(&it.bounds_without),
+        bounds_with: times(&it.bounds_with),
+        simulated: times(&it.simulated),
+        without: times(&it.without),
+        with: times(&it.with),
     }
 }
 

@@ -8,7 +8,7 @@ use verdict::Verdict;
 
 use super::execute::Executed;
 use super::lanes::{self, Window};
-use super::{caches, described, judge, sections, tasks, traffic};
+use super::{caches, chains, described, judge, sections, tasks, traffic};
 use crate::decisions::wrong_decisions;
 use crate::failure::Failure;
 use crate::header::header;
@@ -53,6 +53,7 @@ impl Evidence<'_> {
             vms: described::vms(system),
             decisions: described::decisions(system),
             tasks,
+            chains: chains::chains(&verdict, verdict_without.as_ref()),
             check_without: verdict_without.as_ref().map(check).unwrap_or_default(),
             check_with: check(&verdict),
             traffic: traffic::traffic(system, &with.trace, series)?,
@@ -63,11 +64,14 @@ impl Evidence<'_> {
         tasks::add(tasks, &places, found, |task| &mut task.simulated);
         let found = responses(&with.trace, Some(&with.known));
         tasks::add(tasks, &places, found, |task| &mut task.with);
+        chains::add(&mut proof.chains, system, &self.simulated, |chain| &mut chain.simulated);
+        chains::add(&mut proof.chains, system, &with.trace, |chain| &mut chain.with);
 
         let mut window = Window::of(&with.trace);
         if let Some(without) = without {
             let found = responses(&without.trace, Some(&without.known));
             tasks::add(tasks, &places, found, |task| &mut task.without);
+            chains::add(&mut proof.chains, system, &without.trace, |chain| &mut chain.without);
             window = Window::of(&without.trace);
             proof.without = Some(self.run(without, &window, &places)?);
             window.reason = "the same time as in the run without isolation".into();

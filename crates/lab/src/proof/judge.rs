@@ -2,6 +2,7 @@
 
 use report::proof::{Cache, Proof, Responses, Task};
 
+use super::chains;
 use crate::amount::time;
 use crate::cachescope::HYPERVISOR;
 
@@ -11,6 +12,7 @@ pub fn failures(proof: &Proof) -> Vec<String> {
     for task in &proof.tasks {
         of_task(proof, task, &mut failures);
     }
+    failures.extend(proof.chains.iter().flat_map(chains::failures));
     let cache = proof.with.as_ref().and_then(|run| run.cache.as_ref());
     let isolated = proof.vms.iter().any(|vm| !vm.colors.is_empty());
     if let Some(cache) = cache.filter(|_| isolated) {

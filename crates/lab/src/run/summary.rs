@@ -7,6 +7,7 @@ use qemu::{Exit, Outcome};
 use serde::Serialize;
 
 use crate::cachescope::Counts;
+use crate::chains::Seen;
 use crate::console::{Known, Vm};
 use crate::deadlines::{Task, Tasks};
 use crate::record::Recorded;
@@ -171,6 +172,7 @@ impl Summary {
             elapsed_ms: millis(self.outcome.elapsed),
             log_file: self.log_file.display().to_string(),
             vms: vms.collect(),
+            chains: self.tasks.chains().to_vec(),
             cachescope: self.counts.as_ref().and_then(|counts| counts.as_ref().ok()).cloned(),
             trace: self.trace.as_ref().and_then(|trace| trace.as_ref().ok()).cloned(),
         }
@@ -202,6 +204,9 @@ pub struct Document {
     pub log_file: String,
     /// The VMs with their tasks, in the order of the plan.
     pub vms: Vec<VmDocument>,
+    /// The chains, if the run was recorded.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub chains: Vec<Seen>,
     /// The caches, if they were measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cachescope: Option<Counts>,
