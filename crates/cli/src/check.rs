@@ -2,6 +2,7 @@
 
 pub mod bounds;
 mod certificate;
+pub mod chains;
 pub mod deadlines;
 mod sensitivity;
 

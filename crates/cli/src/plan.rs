@@ -14,7 +14,7 @@ use planner::report::Report;
 use serde::Serialize;
 use verdict::Verdict;
 
-use crate::check::deadlines;
+use crate::check::{chains, deadlines};
 use crate::failure::Failure;
 use crate::json;
 use crate::output;
@@ -77,6 +77,7 @@ pub fn plan(options: &PlanOptions, as_json: bool) -> Result<Status, Failure> {
         Some(target) => {
             let verb = if replaced { "replaced" } else { "wrote" };
             let (system, report) = (overview::vms_of(&system.plan), show::show(&report));
+            let chains = chains::show(&verdict);
             let late = lab::explain::reasons(&verdict);
             let advice: String =
                 advice.iter().map(|advice| format!("\nhelp: {advice}\n")).collect();
@@ -87,7 +88,7 @@ pub fn plan(options: &PlanOptions, as_json: bool) -> Result<Status, Failure> {
             let changed = changed.map_or(String::new(), |(old, it)| why::changes(old, it));
             let explained = reasons.as_deref().map_or(String::new(), why::reasons);
             output::print(&format!(
-                "{verb} {target}\n\n{system}{report}{searched}{changed}{explained}{late}{advice}{notes}"
+                "{verb} {target}\n\n{system}{report}{chains}{searched}{changed}{explained}{late}{advice}{notes}"
             ))?;
         }
     }

@@ -1,15 +1,18 @@
 //! `bulkhead sim`: what happens in a system, by the code that decides at run time.
 
+mod chains;
 mod forecast;
 mod limits;
 mod options;
 mod results;
 mod run;
 
+use std::cell::RefCell;
 use std::io::BufWriter;
 use std::path::Path;
 
 use lab::WholeFile;
+use lab::chains::Seen;
 use lab::load::{self, Input};
 use lab::simulate::{UNTIL, like, recording};
 use model::Model;
@@ -22,6 +25,7 @@ use crate::json;
 use crate::output;
 use crate::signals::Signals;
 use crate::status::Status;
+use chains::Following;
 use forecast::Forecast;
 use options::Until;
 use results::Results;
@@ -58,20 +62,38 @@ pub fn sim(options: &SimOptions, as_json: bool) -> Result<Status, Failure> {
     if let Some(forecast) = &forecast {
         output::error(&forecast.text());
     }
-    let ended = match &options.trace {
-        None => run(&mut simulation, limits, &mut Silent, &signals, forecast),
-        Some(path) => {
+    let watch = described.as_deref().and_then(|system| chains::watch(system, &model));
+    let watch = watch.map(RefCell::new);
+    let ended = match (&options.trace, &watch) {
+        (None, None) => run(&mut simulation, limits, &mut Silent, &signals, forecast),
+        (None, Some(watch)) => {
+            let mut observer = Following { inner: &mut Silent, watch };
+            run(&mut simulation, limits, &mut observer, &signals, forecast)
+        }
+        (Some(path), watch) => {
             let failed = |error| cannot_write(path, error);
             let file = WholeFile::create(path).map(BufWriter::new).map_err(failed)?;
             let mut recorder = recording::start(file, &plan, &model).map_err(failed)?;
-            let ended = run(&mut simulation, limits, &mut recorder, &signals, forecast);
+            let ended = match watch {
+                None => run(&mut simulation, limits, &mut recorder, &signals, forecast),
+                Some(watch) => {
+                    let mut observer = Following { inner: &mut recorder, watch };
+                    run(&mut simulation, limits, &mut observer, &signals, forecast)
+                }
+            };
             let file = recorder.finish().map_err(failed)?;
             let file = file.into_inner().map_err(|error| failed(error.into_error()))?;
             file.finish().map_err(failed)?;
             ended
         }
     };
+    let observed = watch.map(|watch| watch.into_inner().observed());
+    let chains = match (&described, observed) {
+        (Some(system), Some(observed)) => Seen::all(load::verdict(&plan, system)?, &observed),
+        _ => Vec::new(),
+    };
     let results = Results::new(&plan.name, options, &model, (&simulation, until), &ended);
+    let results = results.with_chains(chains);
     match as_json {
         true => json::print(&results)?,
         false => output::print(&results.text())?,

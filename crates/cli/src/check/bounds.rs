@@ -5,7 +5,10 @@ use lab::explain::reasons;
 use report::text::table;
 use verdict::{TaskVerdict, VcpuVerdict, Verdict};
 
-/// The tasks with their bounds, the VCPUs that share a PCPU with theirs, and why some can be late.
+use super::chains;
+
+/// The tasks with their bounds, the VCPUs that share a PCPU with theirs, the chains, and why some
+/// can be late.
 pub fn show(verdict: &Verdict) -> String {
     let tasks = tasks(verdict);
     if tasks.is_empty() {
@@ -19,6 +22,7 @@ pub fn show(verdict: &Verdict) -> String {
             [">PCPU", "VM", ">VCPU", ">tasks need", ">has", ">WCRT", ">period", ">waits up to"];
         text.push_str(&format!("\n{}", table(&heading, &vcpus)));
     }
+    text.push_str(&chains::show(verdict));
     text.push_str(&reasons(verdict));
     text
 }

@@ -9,7 +9,9 @@ pub fn show(sensitivity: &Sensitivity) -> String {
     let Some(all) = sensitivity.all_ppm else {
         return match sensitivity.tasks.is_empty() {
             true => "\nthere are no tasks whose execution times could grow\n".into(),
-            false => "\nno execution time can grow: some task can be late as it is\n".into(),
+            false => {
+                "\nno execution time can grow: some task or chain can be late as it is\n".into()
+            }
         };
     };
     let row = |it: &TaskSensitivity| {

@@ -1,7 +1,7 @@
 //! A proof for people, as text.
 
 use lab::amount::time;
-use report::proof::{Proof, Responses, Run, Task, Traffic};
+use report::proof::{Chain, ChainTimes, Proof, Responses, Run, Task, Traffic};
 use report::text::table;
 
 /// Verdicts, one table of the tasks, evictions, budgets, and what does not hold.
@@ -18,6 +18,9 @@ pub fn show(proof: &Proof) -> String {
         text.push_str(&format!("with the plan: {}\n", verdict(schedulable)));
     }
     text.push_str(&format!("\n{}", tasks(proof, compared)));
+    if !proof.chains.is_empty() {
+        text.push_str(&format!("\n{}", chains(proof, compared)));
+    }
     let vms = vms(proof);
     if !vms.is_empty() {
         let heading = [
@@ -92,6 +95,35 @@ fn tasks(proof: &Proof, compared: bool) -> String {
         vec!["VM", "task", ">deadline", ">bound", ">simulated", ">executed", ">missed"];
     if compared {
         heading.extend([">bound without", ">executed", ">missed"]);
+    }
+    table(&heading, &rows)
+}
+
+/// The reaction and the data age of each chain.
+fn chains(proof: &Proof, compared: bool) -> String {
+    let row = |(chain, time_of): (&Chain, &str)| {
+        let is_age = time_of == "data age";
+        let shown = |time_ns: Option<u64>| time_ns.map_or("-".into(), time);
+        let of = |it: &ChainTimes| shown(if is_age { it.age_ns } else { it.reaction_ns });
+        let limit = if is_age { chain.max_age_ns } else { chain.max_reaction_ns };
+        let mut row = vec![
+            chain.name.clone(),
+            time_of.into(),
+            shown(limit),
+            of(&chain.bounds_with),
+            of(&chain.simulated),
+            of(&chain.with),
+        ];
+        if compared {
+            row.extend([of(&chain.bounds_without), of(&chain.without)]);
+        }
+        row
+    };
+    let both = proof.chains.iter().flat_map(|it| [(it, "reaction"), (it, "data age")]);
+    let rows: Vec<_> = both.map(row).collect();
+    let mut heading = vec!["chain", "time", ">may be", ">bound", ">simulated", ">executed"];
+    if compared {
+        heading.extend([">bound without", ">executed"]);
     }
     table(&heading, &rows)
 }

@@ -6,6 +6,7 @@ use lab::run::{Runner, Summary, VmDocument};
 use report::text::table;
 
 use super::counts;
+use crate::check::chains;
 
 /// Tables of VMs, tasks and caches, and what is not well.
 pub fn text(summary: &Summary) -> String {
@@ -41,6 +42,7 @@ pub fn text(summary: &Summary) -> String {
         text.extend(summary.heading().map(|heading| format!("{heading}\n")));
         text.push_str(&table(&heading, &tasks));
     }
+    text.push_str(&chains::seen(&document.chains));
     text.extend(document.cachescope.iter().map(|it| format!("\n{}", counts::text(it))));
     text.push('\n');
     text.extend(document.trace.iter().map(|it| recording(it, summary.runner())));

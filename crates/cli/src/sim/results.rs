@@ -2,6 +2,7 @@
 
 mod memory;
 
+use lab::chains::Seen;
 use model::{Accesses, Assume, Contention, Execution, Model, Vcpu};
 use report::text::table;
 use serde::Serialize;
@@ -11,12 +12,13 @@ use units::Duration;
 
 use super::options::SimOptions;
 use super::run::Ended;
+use crate::check::chains;
 use memory::MemoryResult;
 
 /// All that was found; field names carry their units.
 #[derive(Serialize)]
 pub struct Results {
-    /// Whether no deadline was missed.
+    /// Whether no deadline was missed, and no chain took longer than it may.
     ok: bool,
     file: String,
     system: String,
@@ -36,6 +38,8 @@ pub struct Results {
     missed_deadlines: u64,
     vcpus: Vec<VcpuResult>,
     tasks: Vec<TaskResult>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    chains: Vec<Seen>,
     errors: Vec<Entry>,
     #[serde(skip)]
     accesses: Option<Accesses>,
@@ -127,12 +131,20 @@ impl Results {
             missed_deadlines,
             vcpus: vcpus.collect(),
             tasks,
+            chains: Vec::new(),
             errors: Vec::new(),
             accesses: model.accesses,
         }
     }
 
-    /// Whether no deadline was missed.
+    /// The same with chains.
+    pub fn with_chains(mut self, chains: Vec<Seen>) -> Self {
+        self.ok &= !chains.iter().any(Seen::is_late);
+        self.chains = chains;
+        self
+    }
+
+    /// Whether no deadline was missed, and no chain took longer than it may.
     pub fn ok(&self) -> bool {
         self.ok
     }
@@ -146,12 +158,17 @@ impl Results {
             (None, 1) => "1 deadline was missed".into(),
             (None, missed) => format!("{missed} deadlines were missed"),
         };
+        let late = match self.chains.iter().filter(|chain| chain.is_late()).count() {
+            0 => String::new(),
+            1 => "; 1 chain took longer than it may".into(),
+            late => format!("; {late} chains took longer than they may"),
+        };
         let (of_all, ended) = match self.ended {
             "interrupted" => (format!(" of {} s", seconds(self.until_ns)), ", interrupted"),
             _ => (String::new(), ""),
         };
         let mut text = format!(
-            "{}: {verdict}\nsimulated {} s{of_all}, {} events{ended}\n",
+            "{}: {verdict}{late}\nsimulated {} s{of_all}, {} events{ended}\n",
             self.file,
             seconds(self.simulated_ns),
             self.events
@@ -159,6 +176,9 @@ impl Results {
         if !self.tasks.is_empty() {
             text.push_str(&format!("\n{}", self.task_table()));
         }
+        text.push_str(&chains::seen(&self.chains));
+        let above = self.chains.iter().flat_map(Seen::above_bounds);
+        text.extend(above.map(|above| format!("{above}\n")));
         text.push_str(&format!("\n{}", self.vcpu_table()));
         if self.accesses.is_some() {
             text.push_str(&format!("\n{}", memory::memory_table(&self.vcpus)));

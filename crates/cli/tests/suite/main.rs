@@ -4,6 +4,7 @@ mod advice;
 mod bandwidth;
 mod certificate;
 mod channel;
+mod chains;
 mod check;
 mod check_locks;
 mod export;

@@ -1,0 +1,50 @@
+//! Follows the data of chains through a simulation.
+
+use std::cell::RefCell;
+
+use lab::chains::Watch;
+use model::Model;
+use sim::{Event, Observer};
+use system::description::System;
+
+/// A task: PCPU, VCPU and task, as the simulator counts them.
+type Key = (usize, usize, usize);
+
+/// Sees what another observer sees, and follows the data of chains.
+pub struct Following<'w, O> {
+    /// The other observer.
+    pub inner: &'w mut O,
+    /// Follows the chains.
+    pub watch: &'w RefCell<Watch<Key>>,
+}
+
+impl<O: Observer> Observer for Following<'_, O> {
+    fn event(&mut self, at_ns: u64, pcpu: usize, event: Event) {
+        match event {
+            Event::Release { vcpu, task } => {
+                self.watch.borrow_mut().release(at_ns, &(pcpu, vcpu, task));
+            }
+            Event::Complete { vcpu, task, .. } => {
+                self.watch.borrow_mut().complete(at_ns, &(pcpu, vcpu, task));
+            }
+            _ => {}
+        }
+        self.inner.event(at_ns, pcpu, event);
+    }
+
+    fn sees_accesses(&self) -> bool {
+        self.inner.sees_accesses()
+    }
+}
+
+/// Returns what follows the chains of a description, if it has any.
+pub fn watch(system: &System, model: &Model) -> Option<Watch<Key>> {
+    let key = |vm: usize, name: &str| {
+        let mut vcpus = model.vcpus().filter(|(.., vcpu)| vcpu.vm == vm);
+        vcpus.find_map(|(pcpu, index, vcpu)| {
+            let task = vcpu.tasks.iter().position(|task| task.name == name)?;
+            Some((pcpu, index, task))
+        })
+    };
+    (!system.chains.is_empty()).then(|| Watch::new(system, key))
+}
