@@ -59,7 +59,7 @@ pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
                     Some(certificate::write(folder, &vcpus)?)
                 }
             };
-            let raised = deadlines::raised(&system);
+            let raised = [deadlines::raised(&system), chains::without_channel(&system)].concat();
             (plan, Some(report), verdict, missing, raised, advice, grows, theorems)
         }
     };

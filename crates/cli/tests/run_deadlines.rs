@@ -162,3 +162,35 @@ fn a_guest_that_sleeps_for_ever_can_be_ended() {
     );
     assert_eq!(document["qemu_messages"], "");
 }
+
+/// Data from a task of one VM to a task of another one: as old as the bound allows where the reader
+/// starts just before the writer is done, and never older. The guests measure it, and so does the run.
+#[test]
+fn data_of_a_chain_is_no_older_than_its_bound() {
+    let root = Path::new(ROOT);
+    let text = std::fs::read_to_string(root.join("systems/channel.toml")).expect("a system");
+    let text = text.replace("\"../build/", &format!("\"{ROOT}/build/"));
+    assert!(text.contains("control/0/10000/3000/"));
+    let text = text.replace("control/0/10000/3000/", "control/0/10000/1900/");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("channel.toml");
+    std::fs::write(&path, text).expect("the folder is writable");
+    let mut check = Command::new(env!("CARGO_BIN_EXE_bulkhead"));
+    let output = check.arg("check").arg(&path).arg("--json").output().expect("it starts");
+    let checked: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let bound = checked["analysis"]["chains"][0]["age_ns"].as_u64().expect("a bound");
+    let output = run(&path, &["--short-turns"]);
+    let out = String::from_utf8(output.stdout).expect("text");
+    let line = out.lines().find(|line| line.contains("tasks: data task=control"));
+    let line = line.unwrap_or_else(|| panic!("{out}"));
+    let of = |key: &str| -> u64 {
+        let mut words = line.split_whitespace();
+        let value = words.find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+        value.and_then(|it| it.parse().ok()).unwrap_or_else(|| panic!("{line}"))
+    };
+    // The data that is held longest: of the last job before the writer's, until the next one is done.
+    let held = 1000 * of("held_max_us");
+    assert!(held <= bound, "{held} {bound}\n{out}");
+    assert!(held + 1_000_000 >= bound, "the bound is nearly reached: {held} {bound}\n{out}");
+    assert!(out.contains("follow"), "the run shows the chain\n{out}");
+}

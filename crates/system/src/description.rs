@@ -3,8 +3,8 @@
 //! `docs/reference/description.md` describes the file.
 
 mod bandwidth;
-mod channel;
 mod chain;
+mod channel;
 pub(crate) mod colors;
 mod limits;
 mod locks;
@@ -21,8 +21,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use bandwidth::{Amount, Bandwidth, Credits};
-pub use channel::Channel;
 pub use chain::{Chain, ChainStep};
+pub use channel::Channel;
 pub use locks::{Resource, Section};
 pub use objective::{Aim, Objective};
 use policy::color::ColorSet;

@@ -147,3 +147,22 @@ fn budgets_of_the_example_follow_from_its_chains() {
     refused.assert_status(1);
     parts.iter().for_each(|part| assert!(refused.stderr.contains(part), "{}", refused.stderr));
 }
+
+/// A chain over VMs tells how data gets from one to the other, or says that nobody knows.
+#[test]
+fn a_chain_over_vms_needs_a_channel() {
+    const NOTE: &str =
+        "note: no channel leads from VM `plan` to VM `drive`: how data of chain `steer` gets there";
+    let (shown, _) = run("check", &description(STEPS), &[]);
+    assert!(shown.stdout.contains(NOTE), "{}", shown.stdout);
+    let channel = |from: &str, to: &str| {
+        let channel = format!("[[channel]]\nname = \"c\"\nfrom = {from:?}\nto = [{to:?}]\n");
+        let (shown, _) = run("check", &description(&format!("{STEPS}\n{channel}")), &[]);
+        shown.assert_status(0);
+        shown.stdout.contains("note: no channel leads")
+    };
+    assert!(!channel("plan", "drive"));
+    assert!(channel("drive", "plan"), "the other way");
+    let (shown, _) = run("check", &description("steps = [\"plan.route\"]"), &[]);
+    assert!(!shown.stdout.contains("note: no channel"), "{}", shown.stdout);
+}

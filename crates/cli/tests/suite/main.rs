@@ -3,8 +3,8 @@
 mod advice;
 mod bandwidth;
 mod certificate;
-mod channel;
 mod chains;
+mod channel;
 mod check;
 mod check_locks;
 mod export;

@@ -3,8 +3,8 @@
 mod bandwidth;
 mod both;
 mod both_readers;
-mod channels;
 mod chains;
+mod channels;
 mod choices;
 mod colors;
 mod description_text;
