@@ -135,3 +135,28 @@ fn tasks_name_channels_that_there_are() {
         .run();
     run.expect("plan", "tasks: task route: the device tree has no channel pose");
 }
+
+/// Stock Linux maps channels from `/dev/mem`: `bhctl` talks with a real-time guest both ways.
+#[test]
+fn linux_and_a_real_time_guest_talk() {
+    let job = "channel job.receive=pose job.send=speed job.count=50 job.poke=0x30000000";
+    let run = Case::new("channel-linux")
+        .vm(Vm::linux(job))
+        .vm(guest(
+            "plan",
+            "channel.send=pose channel.receive=speed channel.us=20000 channel.beats=400",
+        ))
+        .more(&channel("pose", "plan", &["linux"]))
+        .more(&channel("speed", "linux", &["plan"]))
+        .run()
+        .ended();
+    run.expect("linux", "bhctl: channel pose bytes=4096 writes=no");
+    run.expect("linux", "bhctl: channel speed bytes=4096 writes=yes");
+    run.expect("linux", "linux: job the store to 0x30000000 was refused");
+    run.expect("linux", "linux: job bhctl: received pose=50 lost=0");
+    run.expect("linux", "linux: job bhctl: sent speed=50");
+    run.expect("linux", "linux: job done");
+    let of = |key| run.value("plan", "channel: received", key);
+    assert_eq!((of("speed"), of("lost"), of("torn")), (50, 0, 0), "{}", run.log());
+    run.summary("linux", "off", "power-off", 0);
+}

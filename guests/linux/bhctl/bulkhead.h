@@ -23,6 +23,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bulkhead_channel.h"
+
 /* ---- The interface of the hypervisor. A test compares these with crates/abi. ---- */
 
 #define BULKHEAD_COMPATIBLE "bulkhead,coloring"
@@ -137,6 +139,32 @@ uint64_t bulkhead_audit(const struct bulkhead *vm);
  */
 long bulkhead_request_by_serial(const char *port, uint64_t colors, unsigned int attempts,
 				unsigned int *made);
+
+/* ---- Channels between VMs: bulkhead_channel.h has their messages ---- */
+
+/* Errors of bulkhead_channel_map(), besides those of bulkhead_open(). */
+#define BULKHEAD_ERROR_NO_CHANNEL (-105) /* the device tree names none that is called so */
+#define BULKHEAD_ERROR_READ_ONLY (-106) /* another VM writes it */
+
+/* Most channels of a VM. */
+#define BULKHEAD_CHANNELS_MAX 16
+
+/* A channel of this VM. */
+struct bulkhead_channel_info {
+	char name[16];
+	uint64_t address;
+	uint64_t bytes;
+	bool writes; /* whether this VM writes it */
+};
+
+/* Finds at most this number of channels of this VM; returns how many. */
+size_t bulkhead_channels(struct bulkhead_channel_info *channels, size_t most);
+
+/*
+ * Maps a channel of this VM from /dev/mem, to be read or also to be written. 0 or an error. The
+ * memory takes aligned 64-bit accesses, such as those of bulkhead_channel.h.
+ */
+int bulkhead_channel_map(const char *name, bool writes, void **memory, size_t *bytes);
 
 /* ---- Text ---- */
 

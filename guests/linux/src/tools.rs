@@ -63,8 +63,10 @@ pub fn build(out: &Path) -> Result<Tools> {
     file::write_if_changed(&out.join("bhctl"), &tools.bhctl)?;
     file::write_if_changed(&out.join("libbulkhead-color.so"), &tools.preload)?;
     file::write_if_changed(&out.join("libbulkhead.a"), &file::read(&library)?)?;
-    let header = file::read(&Path::new(SOURCES).join("bulkhead.h"))?;
-    file::write_if_changed(&out.join("bulkhead.h"), &header)?;
+    for name in ["bulkhead.h", "bulkhead_channel.h"] {
+        let header = file::read(&Path::new(SOURCES).join(name))?;
+        file::write_if_changed(&out.join(name), &header)?;
+    }
     Ok(tools)
 }
 

@@ -6,14 +6,15 @@ use std::process::{Command, Output};
 
 use abi::doorbell;
 use abi::hypercall::{self, Error, VmInfo};
+use abi::{channel, limits};
 
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/bhctl");
 /// Errors from here on are the library's own.
 const LIBRARY_ERRORS: i64 = -100;
 
 /// Numbers of the header by name.
-fn defines() -> BTreeMap<String, i64> {
-    let header = std::fs::read_to_string(format!("{SOURCES}/bulkhead.h")).unwrap();
+fn defines(header: &str) -> BTreeMap<String, i64> {
+    let header = std::fs::read_to_string(format!("{SOURCES}/{header}")).unwrap();
     let number = |text: &str| {
         let text = text.trim_matches(['(', ')']);
         match text.strip_prefix("0x") {
@@ -34,6 +35,7 @@ fn defines() -> BTreeMap<String, i64> {
 #[test]
 fn the_header_agrees_with_the_hypervisor() {
     let expected = [
+        ("CHANNELS_MAX", limits::CHANNELS_MAX as i64),
         ("PAGE_BYTES", doorbell::PAGE_BYTES as i64),
         ("MAGIC_VALUE", doorbell::MAGIC_VALUE as i64),
         ("REQUEST", doorbell::REQUEST as i64),
@@ -66,7 +68,7 @@ fn the_header_agrees_with_the_hypervisor() {
         ("ERROR_BUSY", Error::Busy as i64),
         ("ERROR_INVALID", Error::Invalid as i64),
     ];
-    let mut found = defines();
+    let mut found = defines("bulkhead.h");
     found.retain(|name, value| {
         !(name.starts_with("ERROR_") && *value < LIBRARY_ERRORS) && name != "COLORS_TEXT"
     });
@@ -75,6 +77,27 @@ fn the_header_agrees_with_the_hypervisor() {
 
     let header = std::fs::read_to_string(format!("{SOURCES}/bulkhead.h")).unwrap();
     assert!(header.contains(&format!("BULKHEAD_COMPATIBLE \"{}\"", doorbell::COMPATIBLE)));
+}
+
+#[test]
+fn the_header_of_channels_agrees_with_the_layout() {
+    let expected = [
+        ("BYTES_MAX", limits::CHANNEL_BYTES_MAX as i64),
+        ("MAGIC_VALUE", channel::MAGIC_VALUE as i64),
+        ("MAGIC", channel::MAGIC as i64),
+        ("SIZE", channel::SIZE as i64),
+        ("EPOCH", channel::EPOCH as i64),
+        ("NEWEST", channel::NEWEST as i64),
+        ("SLOTS", channel::SLOTS as i64),
+        ("NUMBER", channel::NUMBER as i64),
+        ("MESSAGE", channel::MESSAGE as i64),
+    ];
+    let expected = expected.map(|(name, value)| (format!("CHANNEL_{name}"), value));
+    assert_eq!(defines("bulkhead_channel.h"), BTreeMap::from(expected));
+    let header = std::fs::read_to_string(format!("{SOURCES}/bulkhead_channel.h")).unwrap();
+    for (name, text) in [("COMPATIBLE", channel::COMPATIBLE), ("WRITES", channel::WRITES)] {
+        assert!(header.contains(&format!("BULKHEAD_CHANNEL_{name} \"{text}\"")), "{name}");
+    }
 }
 
 /// Compiles sources of `bhctl` for this machine.
@@ -113,6 +136,33 @@ fn the_pure_parts_work() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// Messages, also of a hostile writer, and of one beside which readers run; and the memory as guests in Rust see it.
+#[test]
+fn messages_go_through_channels() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("channel");
+    let run = |flags: &[&str], what: &str| {
+        let all = [&["-O2", "-pthread"], flags].concat();
+        compile(&program, &all, &["tests/channel.c".into()]);
+        let output = Command::new(&program).arg(what).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    };
+    run(&["-fsanitize=address,undefined", "-fno-sanitize-recover=all"], "hostile");
+    run(&[], "torn");
+    let memory = run(&[], "layout");
+    let word =
+        |offset: usize| u64::from_le_bytes(memory[offset..offset + 8].try_into().expect("8 bytes"));
+    let header = [channel::MAGIC, channel::SIZE, channel::EPOCH, channel::NEWEST].map(word);
+    assert_eq!(header, [channel::MAGIC_VALUE, 11, 2, 3]);
+    for (number, text) in [(2, b"2 the world"), (3, b"3 the world")] {
+        let slots = channel::slots(memory.len(), 11) as u64;
+        let slot = channel::SLOTS + ((number - 1) % slots) as usize * channel::slot_bytes(11);
+        assert_eq!(word(slot + channel::NUMBER), number);
+        assert_eq!(&memory[slot + channel::MESSAGE..][..11], text);
+    }
+}
+
 /// On this machine there is no doorbell: whatever needs it says so.
 #[test]
 fn wrong_words_and_a_missing_doorbell_are_explained() {
@@ -138,6 +188,15 @@ fn wrong_words_and_a_missing_doorbell_are_explained() {
         ("mark begin 1 1", "expected release, start or finish"),
         ("latency --set 10", "--set is too small"),
         ("latency --loads", "requires an argument"),
+        ("send", "send expects the name of a channel, as in `bhctl send pose`"),
+        ("send --newest pose", "send has no such option"),
+        ("send --numbers --bytes 12 pose", "--bytes of at least 16"),
+        ("send --bytes 0 pose", "--bytes is `0`, expected a number from 1 to"),
+        ("send pose", "channel `pose`: this VM has no channel of this name"),
+        ("receive", "receive expects the name of a channel"),
+        ("receive --numbers pose", "receive has no such option"),
+        ("receive --timeout 0 pose", "--timeout is `0`"),
+        ("receive pose", "channel `pose`: this VM has no channel of this name"),
         ("show", "give it `extra_colors`"),
         ("audit", "give it `extra_colors`"),
         ("latency --set 64KiB", "give it `extra_colors`"),
@@ -152,6 +211,11 @@ fn wrong_words_and_a_missing_doorbell_are_explained() {
         assert_eq!(output.status.code(), Some(0), "bhctl {arguments}");
         assert!(String::from_utf8_lossy(&output.stdout).contains("usage: "), "{arguments}");
     }
+
+    let output = run("channels");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("this VM has no channels: describe `[[channel]]`"), "{text}");
 
     let output = run("latency --set 64KiB --loads 1000 --unmarked");
     let text = String::from_utf8_lossy(&output.stdout);

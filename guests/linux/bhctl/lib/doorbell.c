@@ -1,49 +1,17 @@
 /* Finds, maps and unmaps the doorbell. */
 #include "doorbell.h"
 
+#include "node.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #define DEVICE_TREE "/proc/device-tree"
 
-/* Content of a property of a node, at most `size` bytes; the number of bytes, or -1. */
-static ssize_t read_property(const char *node, const char *property, void *content, size_t size)
-{
-	char path[512];
-	ssize_t bytes;
-	int file;
-
-	if (snprintf(path, sizeof path, "%s/%s", node, property) >= (int)sizeof path)
-		return -1;
-	file = open(path, O_RDONLY | O_CLOEXEC);
-	if (file < 0)
-		return -1;
-	bytes = read(file, content, size);
-	close(file);
-	return bytes;
-}
-
-/* Whether one of the strings of `compatible` is the doorbell's. */
-static bool is_doorbell(const char *node)
-{
-	char strings[256];
-	ssize_t bytes = read_property(node, "compatible", strings, sizeof strings - 1);
-
-	if (bytes <= 0)
-		return false;
-	strings[bytes] = '\0';
-	for (const char *string = strings; string < strings + bytes; string += strlen(string) + 1)
-		if (strcmp(string, BULKHEAD_COMPATIBLE) == 0)
-			return true;
-	return false;
-}
-
-/* The root of a guest's tree has two cells for addresses and sizes each. */
 bool doorbell_find(const char *tree, uint64_t *address)
 {
 	DIR *folder = opendir(tree);
@@ -53,16 +21,13 @@ bool doorbell_find(const char *tree, uint64_t *address)
 	if (!folder)
 		return false;
 	while (!found && (entry = readdir(folder))) {
-		unsigned char reg[16];
+		uint64_t bytes;
 		char node[300];
 
 		if (snprintf(node, sizeof node, "%s/%s", tree, entry->d_name) >= (int)sizeof node)
 			continue;
-		if (!is_doorbell(node) || read_property(node, "reg", reg, sizeof reg) != sizeof reg)
+		if (!node_is(node, BULKHEAD_COMPATIBLE) || !node_region(node, address, &bytes))
 			continue;
-		*address = 0;
-		for (size_t i = 0; i < 8; i++)
-			*address = *address << 8 | reg[i];
 		found = true;
 	}
 	closedir(folder);

@@ -12,11 +12,15 @@ const char *bulkhead_explain(long error)
 	case BULKHEAD_ERROR_NOT_ROOT:
 		return "/dev/mem may not be opened: run this as root";
 	case BULKHEAD_ERROR_NO_MAPPING:
-		return "the kernel does not give out the doorbell through /dev/mem: it needs "
-		       "CONFIG_DEVMEM, and no driver may own the page";
+		return "the kernel does not give out the memory through /dev/mem: it needs "
+		       "CONFIG_DEVMEM, and no driver may own it";
 	case BULKHEAD_ERROR_NO_MAGIC:
 		return "the page that the device tree names is not the doorbell: the device tree is not "
 		       "the one that Bulkhead made";
+	case BULKHEAD_ERROR_NO_CHANNEL:
+		return "this VM has no channel of this name: `bhctl channels` lists those that it has";
+	case BULKHEAD_ERROR_READ_ONLY:
+		return "another VM writes this channel: name this VM in `from` of a channel to write one";
 	case BULKHEAD_ERROR_NOT_SUPPORTED:
 		return "the hypervisor does not know this request: it is older than this program";
 	case BULKHEAD_ERROR_TRY_AGAIN:

@@ -1,4 +1,4 @@
-/* bhctl: shows and changes the cache colours of this VM and its processes. */
+/* bhctl: shows and changes the cache colours of this VM and its processes, and talks with other VMs. */
 #include "arguments.h"
 #include "commands.h"
 
@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const char USAGE[] =
-	"Shows and changes the cache colours of this VM and of its processes.\n"
+	"Shows and changes the cache colours of this VM and of its processes, and talks with other VMs.\n"
 	"\n"
 	"usage: bhctl COMMAND ...\n"
 	"\n"
@@ -32,9 +32,21 @@ static const char USAGE[] =
 	"  color-of [--pages N]       the colours of N pages (64) of bhctl itself\n"
 	"  mark EVENT TASK JOB        set a mark: release, start or finish\n"
 	"  audit                      check the VM's second-stage tables against its plan\n"
+	"  channels                   the channels from and to other VMs\n"
+	"  send [OPTIONS] CHANNEL     send each line of standard input as a message\n"
+	"      --bytes N                of so many bytes (64), filled up with zeros\n"
+	"      --count N                N of them at most\n"
+	"      --every MS               one each MS milliseconds (0)\n"
+	"      --numbers                numbers and times as guests for tests do, no lines\n"
+	"  receive [OPTIONS] CHANNEL  print each message, its number, and how many were lost before it\n"
+	"      --bytes N                messages of so many bytes (64)\n"
+	"      --count N                end after N of them\n"
+	"      --every MS               look each MS milliseconds (1)\n"
+	"      --newest                 the newest message only, each time\n"
+	"      --timeout MS             end when no message comes for so long\n"
 	"  latency, busyloop          tasks to measure with; --help tells more\n"
 	"\n"
-	"It needs root, and a VM with `extra_colors`; what it prints has key=value for scripts.\n"
+	"It needs root, and for colours a VM with `extra_colors`; what it prints has key=value for scripts.\n"
 	"Exit status: 0 yes, 1 the answer is no, 2 the question cannot be asked.\n";
 
 static const struct {
@@ -43,12 +55,15 @@ static const struct {
 } COMMANDS[] = {
 	{ "audit", command_audit },
 	{ "busyloop", command_busyloop },
+	{ "channels", command_channels },
 	{ "color-of", command_color_of },
 	{ "free", command_free },
 	{ "latency", command_latency },
 	{ "mark", command_mark },
+	{ "receive", command_receive },
 	{ "request", command_request },
 	{ "run", command_run },
+	{ "send", command_send },
 	{ "serial", command_serial },
 	{ "show", command_show },
 };
