@@ -72,8 +72,8 @@ pub enum Failure {
         task: usize,
     },
     /// There are critical sections together with something with which they are not analysed: memory
-    /// accesses that others delay, caches whose lines others evict, tasks of the same priority,
-    /// sporadic servers, or tasks with sections in the background class.
+    /// accesses whose delays are not counted, caches whose lines others evict, tasks of the same
+    /// priority, sporadic servers, or tasks in the background class.
     #[error(
         "task {task}: critical sections are not analysed together with caches, memory accesses, \
          tasks of the same priority, sporadic servers or the background class"

@@ -41,6 +41,7 @@
 mod budgets;
 mod certificates;
 mod chain;
+mod combined;
 mod costs;
 mod judge;
 mod limits;
@@ -61,6 +62,7 @@ use system::plan::Plan;
 
 pub use budgets::{NoBudgets, Open, memory_budgets};
 pub use chain::{ChainVerdict, StepVerdict};
+pub use combined::{Combination, With, all_of};
 pub use costs::costs;
 pub use memo::{Known, Memo};
 use memory::Accesses;

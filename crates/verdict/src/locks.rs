@@ -1,6 +1,7 @@
 //! Tasks that share resources: all PCPUs are analysed together, because an owner on one PCPU delays
 //! tasks on others.
 
+mod beside;
 mod connected;
 
 use std::cmp::Reverse;
@@ -11,10 +12,10 @@ use analysis::{Duration, Failure, Kind, Server};
 use system::description::System;
 use system::plan::Locks;
 
+use crate::combined::{Combination, With};
 use crate::limits::LIMITS;
 use crate::member::Member;
-use crate::ties;
-use connected::{Reach, connected};
+use connected::{Reach, Reached, connected};
 
 /// Bounds of a VCPU and its tasks, in their order.
 #[derive(Clone, Debug)]
@@ -23,6 +24,8 @@ pub(crate) struct Bounds {
     pub server: Option<Result<Duration, Failure>>,
     /// Bounds of its tasks.
     pub tasks: Vec<Result<Bound, Failure>>,
+    /// What sections are not analysed together with, if tasks have no bounds because of that.
+    pub combined: Vec<Combination>,
 }
 
 /// Returns bounds for VCPUs, PCPU by PCPU and the highest priority first; `None` for those of PCPUs
@@ -41,26 +44,40 @@ pub(crate) fn bounds(system: &System, members: &[Member<'_>]) -> Vec<Option<Boun
                 Ok(_) => Err(Failure::Combined { task }),
             };
             let tasks = (0..member.tasks.len()).map(none).collect();
-            is_concerned(member).then_some(Bounds { server: None, tasks })
+            is_concerned(member).then_some(Bounds { server: None, tasks, combined: Vec::new() })
         })
         .collect();
     let concerned = |it: &usize| bounds[*it].is_some();
     let places: Vec<usize> = (0..members.len()).filter(concerned).collect();
-    let has_no_server = |place: &usize| {
-        let it = &members[*place];
-        let background = host(it).is_none() && has_sections(it);
-        background || it.server().is_some_and(|server| server.kind() == Kind::Sporadic)
+    let of_server = |place: usize| {
+        let member = &members[place];
+        beside::of_server(member, has_sections(member))
     };
-    let has_no_tasks = |place: &usize| {
-        let it = &members[*place];
-        let has_ties = !ties::of(it).is_empty();
-        it.caches().is_some() || !is_counted(it) || has_ties || it.in_section.is_err()
-    };
+    let of_tasks = |place: usize| beside::of_tasks(&members[place]);
     // The time at which a VCPU executes in sections depends on its server, the amount on its tasks:
     // for other VMs the hypervisor's limits are enough.
+    let has_no_server = |place: &usize| of_server(*place).is_some();
+    let has_no_tasks = |place: &usize| !of_tasks(*place).is_empty();
     let lost = connected(system, members, &places, Reach::All, has_no_server);
     let unknown = connected(system, members, &places, Reach::Vm, has_no_tasks);
-    let is_analysed = |it: &usize| !lost.contains(it) && host(&members[*it]).is_some();
+    for &place in &places {
+        let from =
+            |reached: &[Reached]| reached.iter().find(|it| it.place == place).map(|it| it.from);
+        let mut found = Vec::new();
+        if let Some(from) = from(&lost) {
+            found.extend(
+                of_server(from).map(|with| beside::named(&members[from], (with, Vec::new()))),
+            );
+        } else if host(&members[place]).is_none() {
+            found.push(beside::named(&members[place], (With::Background, Vec::new())));
+        }
+        if let Some(from) = from(&unknown) {
+            found.extend(of_tasks(from).into_iter().map(|it| beside::named(&members[from], it)));
+        }
+        bounds[place].iter_mut().for_each(|it| it.combined.clone_from(&found));
+    }
+    let has = |reached: &[Reached], place: usize| reached.iter().any(|it| it.place == place);
+    let is_analysed = |it: &usize| !has(&lost, *it) && host(&members[*it]).is_some();
     let places: Vec<usize> = places.into_iter().filter(is_analysed).collect();
     let ranks = ranks(members);
     let vcpu = |place: &usize| {
@@ -92,7 +109,7 @@ pub(crate) fn bounds(system: &System, members: &[Member<'_>]) -> Vec<Option<Boun
     let found = analyzer.response_times(&shared, &hosts);
     for (vcpu, place) in places.into_iter().enumerate() {
         let server = members[place].vcpu.server.map(|_| found.servers[vcpu]);
-        if unknown.contains(&place) {
+        if has(&unknown, place) {
             bounds[place].iter_mut().for_each(|it| it.server = server);
             continue;
         }
@@ -100,23 +117,9 @@ pub(crate) fn bounds(system: &System, members: &[Member<'_>]) -> Vec<Option<Boun
         let tasks =
             found.tasks[shared.tasks_of(vcpu)].iter().rev().take(members[place].tasks.len());
         let tasks = tasks.rev().copied().collect();
-        bounds[place] = Some(Bounds { server, tasks });
+        bounds[place] = Some(Bounds { server, tasks, combined: Vec::new() });
     }
     bounds
-}
-
-/// Returns true if the delays of its tasks by memory accesses are counted, or part of execution
-/// times.
-fn is_counted(member: &Member<'_>) -> bool {
-    let memory = &member.memory;
-    let Some(contention) = memory.contention() else { return true };
-    let known = memory.accesses.iter().all(Option::is_some) && contention.bus.latency.0 > 0;
-    // Tasks below can make accesses while a job waits for something else.
-    let waits = member
-        .tasks
-        .iter()
-        .any(|task| task.blocking() > Duration(0) || task.suspension() > Duration(0));
-    known && !waits && contention.throttle.is_none()
 }
 
 /// Returns how a VCPU gets processor time; `None` in the background.

@@ -2,6 +2,7 @@
 
 use analysis::{Duration, Reason};
 
+use crate::combined::all_of;
 use crate::verdict::{TaskVerdict, VcpuVerdict};
 
 impl VcpuVerdict {
@@ -51,11 +52,12 @@ impl VcpuVerdict {
                 "tasks of its VCPU can be so late that the hypervisor refuses to let them enter critical sections"
                     .into()
             }
+            Some(Reason::Combined) if self.combined.is_empty() => {
+                "its critical sections are not analysed".into()
+            }
             Some(Reason::Combined) => {
-                "critical sections are not analysed together with `color_reload`, memory accesses, tasks \
-                 of the same priority, sporadic servers, sections on a VCPU of the background class, or VCPUs of the \
-                 same VM that have a task without bound for such a reason"
-                    .into()
+                let (reason, help) = all_of(&self.combined);
+                format!("{reason}: {help}")
             }
             Some(Reason::SectionOverhead) => {
                 let taken = time(self.in_section_ns.unwrap_or_default());

@@ -7,6 +7,7 @@ use analysis::supply::{ServerSupply, Supply};
 use analysis::terms::{Above, Terms, terms};
 use analysis::{Duration, Failure, Reason, Server, utilization, vcpu};
 
+use crate::combined::Combination;
 use crate::limits::LIMITS;
 use crate::member::Member;
 use crate::verdict::{Part, PcpuVerdict, TaskVerdict, Term, VcpuVerdict};
@@ -95,7 +96,7 @@ fn vcpu_verdict(
         Some(Supply::Server(supply)) => Some(supply.blackout()),
         _ => None,
     };
-    judge(member, shares_colors, (response, blackout), judged)
+    judge(member, shares_colors, (response, blackout), Vec::new(), judged)
 }
 
 /// Returns the verdicts on the tasks of a VCPU with this supply, if it is guaranteed any.
@@ -147,15 +148,17 @@ fn locked_verdict(
         .and_then(Result::ok)
         .and_then(|response| ServerSupply::with_response(member.server_in_ticks()?, response));
     let blackout = supply.map(|supply| supply.blackout());
-    judge(member, shares_colors, (bounds.server, blackout), judged.collect())
+    let combined = bounds.combined.clone();
+    judge(member, shares_colors, (bounds.server, blackout), combined, judged.collect())
 }
 
-/// Returns the verdict on a VCPU from those on its tasks, the response time of its server, and the
-/// longest time without supply.
+/// Returns the verdict on a VCPU from those on its tasks, the response time of its server, the
+/// longest time without supply, and what keeps tasks from bounds.
 fn judge(
     member: &Member<'_>,
     shares_colors: bool,
     (response, blackout): (Option<Result<Duration, Failure>>, Option<Duration>),
+    combined: Vec<Combination>,
     tasks: Vec<TaskVerdict>,
 ) -> VcpuVerdict {
     let server = member.server_in_ticks();
@@ -177,6 +180,7 @@ fn judge(
         },
         in_section_ns: member.in_section.err().map(|it| it.taken),
         section_overhead_ns: member.in_section.err().map(|it| it.allowed),
+        combined,
         unlimited_neighbours: match tasks.is_empty() {
             true => Vec::new(),
             false => member.memory.unlimited.clone(),

@@ -5,6 +5,7 @@ use analysis::overheads::Source;
 use serde::Serialize;
 
 use crate::chain::ChainVerdict;
+use crate::combined::Combination;
 use crate::words;
 
 /// The verdict. Field names contain their units.
@@ -69,6 +70,10 @@ pub struct VcpuVerdict {
     /// `section_overhead` then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub section_overhead_ns: Option<u64>,
+    /// What critical sections are not analysed together with, if its tasks have no bound because of
+    /// that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub combined: Vec<Combination>,
     /// The VMs on other PCPUs without a limit on memory accesses, if tasks have to wait for them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unlimited_neighbours: Vec<String>,

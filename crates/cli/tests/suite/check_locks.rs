@@ -163,24 +163,121 @@ fn who_shares_nothing_keeps_the_bounds() {
     }
 }
 
+/// The system with counted accesses, and with a task below `control` that has no sections.
+fn counted() -> String {
+    let platform =
+        "[platform]\nboard = \"zcu102\"\n[platform.bandwidth]\naccess_latency = \"100ns\"";
+    let below =
+        "[[vm.task]]\nname = \"idle\"\nperiod = \"200ms\"\nwcet = \"1ms\"\naccesses = 5\n\n";
+    let lower = "[[vm]]\nname = \"lower\"";
+    let system = SYSTEM.replace("[platform]\nboard = \"zcu102\"", platform);
+    let system = system.replace("wcet = \"2ms\"", "wcet = \"2ms\"\naccesses = 998");
+    let system = system.replace("wcet = \"4ms\"", "wcet = \"4ms\"\naccesses = 1998");
+    system.replace(lower, &format!("{below}{lower}"))
+}
+
+/// A task that has no bound is told the one thing that is the reason, where it is, and a change with
+/// which there is a bound.
 #[test]
-fn what_is_not_analysed_together_is_said() {
+fn what_is_not_analysed_together_is_said_with_help_that_is_true() {
     let sandbox = sandbox!();
-    for (from, to) in [
-        ("server = \"deferrable\"", "server = \"sporadic\""),
-        ("priority = 1", "priority = 1\nbandwidth = { accesses = 1000, period = \"1ms\" }"),
+    let server = "server = \"deferrable\"\nbudget = \"4ms\"\nperiod = \"10ms\"\npriority = 2";
+    let sporadic = "server = \"sporadic\"\nbudget = \"4ms\"\nperiod = \"10ms\"\npriority = 2";
+    let bandwidth = "\nbandwidth = { accesses = 1000, period = \"1ms\" }";
+    let upper = "name = \"upper\"\nboot = \"raw\"";
+    let control = "wcet = \"2ms\"\naccesses = 998";
+    let suspends = "\nself_suspension = \"1ms\"";
+    let longer = "wcet = \"3ms\"\naccesses = 1003";
+    let idle = "wcet = \"1ms\"\naccesses = 5";
+    let with = |text: &str, more: &str| format!("{text}{more}");
+    for (part, otherwise, helps, word, help) in [
         (
-            "server = \"deferrable\"\nbudget = \"4ms\"\nperiod = \"10ms\"\npriority = 1",
-            "server = \"background\"",
+            server,
+            sporadic.to_owned(),
+            server,
+            "sporadic-server",
+            "give VCPU 0 of VM `upper` a deferrable",
+        ),
+        (
+            server,
+            "server = \"background\"".into(),
+            server,
+            "background",
+            "give VCPU 0 of VM `upper` a defer",
+        ),
+        (
+            server,
+            with(server, bandwidth),
+            server,
+            "memory-budget",
+            "the `bandwidth` of VCPU 0 of VM `upper` away",
+        ),
+        (
+            upper,
+            with(upper, bandwidth),
+            upper,
+            "shared-memory-budget",
+            "the `bandwidth` of VM `upper` away",
+        ),
+        (
+            "wcet = \"2ms\"\naccesses = 998",
+            "wcet = \"2ms\"".into(),
+            "wcet = \"2ms\"\naccesses = 998",
+            "unknown-accesses",
+            "say in `accesses` how many a job of task `control` of VM `upper` makes at most",
+        ),
+        (
+            control,
+            with(control, suspends),
+            longer,
+            "waits",
+            "for which task `control` of VM `upper` can wait in `wcet`",
+        ),
+        (
+            "board = \"zcu102\"",
+            "board = \"zcu102\"\ncolor_reload = \"1us\"".into(),
+            "board = \"zcu102\"",
+            "color-reload",
+            "leave `color_reload` away",
         ),
     ] {
-        assert!(SYSTEM.contains(from));
-        let counted =
-            "[platform]\nboard = \"zcu102\"\n[platform.bandwidth]\naccess_latency = \"100ns\"";
-        let system = SYSTEM.replace(from, to).replace("[platform]\nboard = \"zcu102\"", counted);
-        let [control, _] = check(&sandbox, &system);
-        assert_eq!(control["failure"], json!("combined"), "{system}");
+        let system = counted();
+        assert_eq!(system.matches(part).count(), 1, "{part}");
+        let broken = system.replace(part, &otherwise);
+        let [task, _] = check(&sandbox, &broken);
+        assert_eq!(task["failure"], json!("combined"), "{broken}");
+        let document = sandbox.bulkhead(&["check", "s.toml", "--json"]).json();
+        let combined = &document["analysis"]["pcpus"][0]["vcpus"][0]["combined"];
+        assert_eq!(combined.as_array().map(Vec::len), Some(1), "{combined}");
+        assert_eq!((&combined[0]["with"], &combined[0]["vm"]), (&json!(word), &json!("upper")));
+        let shown = sandbox.bulkhead(&["check", "s.toml"]).stdout;
+        assert!(shown.contains("task `control` on VCPU 0 of VM `upper` has no bound: "), "{shown}");
+        assert!(shown.contains(help), "{word}: {shown}");
+        let [task, _] = check(&sandbox, &system.replace(part, helps));
+        assert!(task["wcrt_ns"].is_u64(), "{word}: {task}");
     }
+    // Tasks of the same priority are named.
+    let [first, second] = ["priority = 3\nwcet = \"2ms\"", "priority = 3\nwcet = \"1ms\""];
+    let tied = counted().replace("wcet = \"2ms\"", first).replace("wcet = \"1ms\"", second);
+    check(&sandbox, &tied);
+    let shown = sandbox.bulkhead(&["check", "s.toml"]).stdout;
+    let help = "give tasks `control` and `idle` of VM `upper` different values of `priority`";
+    assert!(shown.contains(help), "{shown}");
+    let [task, _] = check(&sandbox, &tied.replace(second, "priority = 2\nwcet = \"1ms\""));
+    assert!(task["wcrt_ns"].is_u64(), "{task}");
+    // Several reasons at once.
+    let both = counted().replace(control, "wcet = \"2ms\"").replace(server, sporadic);
+    check(&sandbox, &both);
+    let shown = sandbox.bulkhead(&["check", "s.toml"]).stdout;
+    assert!(shown.contains("a deferrable or periodic server, and say in `accesses`"), "{shown}");
+    // Where nothing is known of the time of accesses, execution times include it, also beside limits.
+    let limit = "[[vm]]\nname = \"third\"\nboot = \"raw\"\nmemory = \"1MiB\"\nkernel = \"k\"\n";
+    let limit = format!("{SYSTEM}\n{limit}bandwidth = {{ accesses = 1000, period = \"1ms\" }}\n");
+    assert_eq!(check(&sandbox, &limit), check(&sandbox, SYSTEM));
+    // Where tasks below make no accesses, a task may wait.
+    let waits = counted().replace(control, &with(control, suspends));
+    let [task, _] = check(&sandbox, &waits.replace(idle, "wcet = \"1ms\"\naccesses = 0"));
+    assert!(task["wcrt_ns"].is_u64(), "{task}");
 }
 
 #[test]

@@ -120,11 +120,22 @@ fn sections_beside_limits_are_named_as_the_cause() {
     let head = format!("platform = \"qemu-virt\"\nsection_overhead = \"500us\"\n{resource}");
     sandbox.write("s.toml", &[&head, &*vm("a", "bandwidth = \"planned\""), &vm("b", "")].concat());
     sandbox.bulkhead(&["plan", "s.toml"]).assert_no_plan(&[
-        "task `t` of VM `a` has no bound, whatever the limits are: critical sections are not analysed",
+        "task `t` of VM `a` has no bound, whatever the limits are: critical sections are not analysed under a limit",
         "s.toml:11:13",
-        "leave the `bandwidth` of VM `a` away, or the `sections` of its tasks",
+        "leave the `bandwidth` of VM `a` away",
     ]);
     sandbox.write("s.toml", &[&head, &*vm("a", ""), &vm("b", "")].concat());
+    sandbox.bulkhead(&["plan", "s.toml"]).assert_status(0);
+    // The VM with the limit is not that of the task, which is not described far enough.
+    let third = "[[vm]]\nname = \"c\"\nboot = \"raw\"\nmemory = \"4MiB\"\nkernel = \"x.bin\"\n";
+    let third = format!("{third}bandwidth = \"planned\"\n");
+    let unknown = vm("b", "").replace("accesses = 1000\n", "");
+    sandbox.write("s.toml", &[&head, &*vm("a", ""), &unknown, &third].concat());
+    sandbox.bulkhead(&["plan", "s.toml"]).assert_no_plan(&[
+        "task `t` of VM `b` has no bound, whatever the limits are",
+        "say in `accesses` how many a job of task `t` of VM `b` makes at most (0: none)",
+    ]);
+    sandbox.write("s.toml", &[&head, &*vm("a", ""), &vm("b", ""), &third].concat());
     sandbox.bulkhead(&["plan", "s.toml"]).assert_status(0);
 }
 

@@ -11,7 +11,7 @@ use analysis::{Duration, Reason};
 use system::description::System;
 use system::diagnostic::Errors;
 use system::plan::Budget;
-use verdict::{TaskVerdict, VcpuVerdict};
+use verdict::{Combination, TaskVerdict, VcpuVerdict, all_of};
 
 use super::least::least;
 use super::pcpus::{At, in_time, judge, order};
@@ -66,14 +66,15 @@ pub(super) fn explain(system: &System, least: &System) -> Errors {
         return mistake.into();
     };
     if is_combined(task) {
-        let (name, vm) = (&task.task, &vcpu.vm);
+        let combined = late.iter().filter(|(_, task)| is_combined(task));
+        let combined: Vec<Combination> =
+            combined.flat_map(|(vcpu, _)| vcpu.combined.iter().cloned()).collect();
+        let (_, help) = all_of(&combined);
         mistake.message = format!(
-            "task `{name}` of VM `{vm}` has no bound, whatever the limits are: {}",
-            vcpu.why_no_bound(task)
-        );
-        let help = format!(
-            "leave the `bandwidth` of VM `{vm}` away, or the `sections` of its tasks: a limit can \
-             stop a VCPU in a section"
+            "task `{}` of VM `{}` has no bound, whatever the limits are: {}",
+            task.task,
+            vcpu.vm,
+            all_of(&vcpu.combined).0
         );
         return mistake.help(help).into();
     }
@@ -81,19 +82,22 @@ pub(super) fn explain(system: &System, least: &System) -> Errors {
         "no limit of memory accesses is low enough for task `{}` of VM `{}`: {}",
         task.task,
         vcpu.vm,
-        lateness(task)
+        lateness(vcpu, task)
     );
     mistake.help(advice(system, vcpu, task)).into()
 }
 
 /// Describes how late a task is with the least limits.
-fn lateness(task: &TaskVerdict) -> String {
+fn lateness(vcpu: &VcpuVerdict, task: &TaskVerdict) -> String {
     match task.wcrt_ns {
         Some(wcrt) => {
             let late = wcrt.saturating_sub(task.deadline_ns);
             format!("with one access in each period it is late by {}", Duration(late))
         }
-        None => "with one access in each period there is no bound for it".into(),
+        None => format!(
+            "with one access in each period there is no bound for it: {}",
+            vcpu.why_no_bound(task)
+        ),
     }
 }
 

@@ -13,6 +13,15 @@ pub enum Reach {
     Vm,
 }
 
+/// A VCPU that is affected.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Reached {
+    /// The VCPU.
+    pub place: usize,
+    /// The nearest VCPU that affects it: itself or another one.
+    pub from: usize,
+}
+
 /// Returns the VCPUs for which `is_so` holds, and those that are connected with them, directly or
 /// not.
 pub fn connected(
@@ -21,21 +30,23 @@ pub fn connected(
     places: &[usize],
     reach: Reach,
     is_so: impl Fn(&usize) -> bool,
-) -> Vec<usize> {
-    let mut reached: Vec<usize> = places.iter().copied().filter(is_so).collect();
+) -> Vec<Reached> {
+    let first = places.iter().copied().filter(is_so);
+    let mut reached: Vec<Reached> = first.map(|place| Reached { place, from: place }).collect();
     let mut next = 0;
-    while let Some(from) = reached.get(next).map(|place| &members[*place]) {
+    while let Some(&Reached { place, from }) = reached.get(next) {
         next += 1;
-        for place in places {
-            let to = &members[*place];
-            let is_neighbour = from.vcpu.pcpu == to.vcpu.pcpu
+        let member = &members[place];
+        for &place in places {
+            let to = &members[place];
+            let is_neighbour = member.vcpu.pcpu == to.vcpu.pcpu
                 || (0..system.resources.len()).any(|it| {
                     let resource = (it, &system.resources[it]);
-                    may_use(from, resource) && may_use(to, resource)
+                    may_use(member, resource) && may_use(to, resource)
                 });
-            let is_concerned = reach == Reach::All || from.vm_index == to.vm_index;
-            if is_neighbour && is_concerned && !reached.contains(place) {
-                reached.push(*place);
+            let is_concerned = reach == Reach::All || member.vm_index == to.vm_index;
+            if is_neighbour && is_concerned && !reached.iter().any(|it| it.place == place) {
+                reached.push(Reached { place, from });
             }
         }
     }
