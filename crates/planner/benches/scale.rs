@@ -40,6 +40,7 @@ const EIGHT: Large = Large {
     vcpus: 2,
     tasks: 0,
     resources: 0,
+    own: 0,
     colors: false,
     limits: false,
     load: 200,
@@ -66,6 +67,8 @@ fn columns() -> [Case; 6] {
 fn rows() -> Vec<(Case, u64)> {
     let everything = Large { open: Open::Everything, colors: true, ..EIGHT };
     let coupled = Large { resources: 16, limits: true, load: 200, ..everything };
+    // 16 resources: each pair of VMs shares two, and each VM has three of its own.
+    let mixed = Large { resources: 4, own: 12, ..coupled };
     let wide = Large { pcpus: 64, vms: 32, vcpus: 3, load: 1_600, ..everything };
     let case = |name, large| Case { name, large, time: None };
     let for_time =
@@ -77,7 +80,13 @@ fn rows() -> Vec<(Case, u64)> {
         (for_time("8 VMs, limits, 60 s", Large { resources: 0, ..coupled }, 60), 200),
         (case("8 VMs, resources", Large { limits: false, ..coupled }), 200),
         (case("8 VMs, resources, limits", coupled), 200),
+        (for_time("8 VMs, own resources, limits, 1 s", mixed, 1), 200),
+        (for_time("8 VMs, own resources, limits, 10 s", mixed, 10), 200),
+        (for_time("8 VMs, own resources, limits, 60 s", mixed, 60), 200),
         (case("32 VMs, 64 PCPUs", wide), 1_000),
+        (for_time("32 VMs, 64 PCPUs, 1 s", wide, 1), 1_000),
+        (for_time("32 VMs, 64 PCPUs, 10 s", wide, 10), 1_000),
+        (for_time("32 VMs, 64 PCPUs, 60 s", wide, 60), 1_000),
         (case("32 VMs, 64 PCPUs, limits", Large { limits: true, ..wide }), 1_000),
         (case("32 VMs, 64 PCPUs, resources", Large { resources: 64, ..wide }), 1_000),
     ]

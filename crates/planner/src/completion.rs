@@ -25,6 +25,7 @@
 //! their tasks meet their deadlines says the analysis, as for all others in the end.
 
 pub mod advice;
+mod apart;
 mod budgets;
 mod change;
 mod coarse;
@@ -65,6 +66,7 @@ use system::plan::{self, Class};
 use verdict::Verdict;
 
 use crate::Setting;
+use advice::trials::Help;
 pub use decision::Changed;
 pub use front::{Point, front};
 pub use nearby::{Improved, complete_from};
@@ -169,7 +171,7 @@ pub fn complete_with(system: &mut System, options: &Options<'_>) -> Result<Outco
 }
 
 /// Returns what to say about an obstacle.
-fn refusal(system: &System, obstacle: Obstacle) -> Refusal {
+fn refusal(system: &System, obstacle: Obstacle, help: &Help<'_>) -> Refusal {
     if let Some(mistake) = need::starved(system)
         && !matches!(obstacle, Obstacle::Input(_))
     {
@@ -178,13 +180,13 @@ fn refusal(system: &System, obstacle: Obstacle) -> Refusal {
     match obstacle {
         Obstacle::Input(errors) => Refusal::Input(errors),
         Obstacle::Certain(certificate) => {
-            Refusal::NoPlan(explain::certain(system, &certificate).into())
+            Refusal::NoPlan(explain::certain(system, &certificate, help).into())
         }
-        Obstacle::Tasks => Refusal::NoPlan(explain::tasks(system)),
+        Obstacle::Tasks => Refusal::NoPlan(explain::tasks(system, help)),
         Obstacle::Memory(least) => Refusal::NoPlan(memory::explain(system, &least)),
         Obstacle::Overheads(best) => Refusal::NoPlan(overheads::explain(&best)),
-        Obstacle::Pcpus(crowd) => Refusal::NoPlan(explain::pcpus(system, &crowd).into()),
-        Obstacle::Missed(missed) => Refusal::NoPlan(explain::missed(system, &missed)),
+        Obstacle::Pcpus(crowd) => Refusal::NoPlan(explain::pcpus(system, &crowd, help).into()),
+        Obstacle::Missed(missed) => Refusal::NoPlan(explain::missed(system, &missed, help)),
     }
 }
 
@@ -291,10 +293,11 @@ fn verdict(system: &System) -> Option<Verdict> {
     }
 }
 
-/// Returns true if a description can be completed such that all deadlines are met.
-fn holds(system: &System) -> bool {
+/// Returns true if a description can be completed such that all deadlines are met. `stops` ends the
+/// search for that.
+fn holds(system: &System, stops: &dyn Fn() -> bool) -> bool {
     let candidates = Cell::new(0);
-    let request = Request::new(whole::TO_ADVISE, &candidates, &|| false);
+    let request = Request::new(whole::TO_ADVISE, &candidates, stops);
     attempt(system, &request)
         .ok()
         .and_then(|planned| verdict(&planned))

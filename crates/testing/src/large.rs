@@ -29,6 +29,8 @@ pub struct Large {
     pub tasks: u64,
     /// Resources, each of which a task in each of two VMs uses; pairs of VMs share several.
     pub resources: u64,
+    /// Resources besides, each of which two tasks of one VM use, one of those that share resources.
+    pub own: u64,
     /// True if the last-level cache is divided among the VMs, and execution times depend on it.
     pub colors: bool,
     /// True if tasks make memory accesses, and the VCPUs of half of the VMs, those that share no
@@ -60,7 +62,7 @@ impl Large {
         let mut text = self.platform();
         let shares = self.shares(&mut random);
         let pairs = self.sharing() / 2;
-        if self.resources > 0 {
+        if self.resources + self.own > 0 {
             // What the hypervisor takes in a section grows with the VCPUs that may interrupt it.
             text = format!("section_overhead = \"800us\"\n\n{text}");
         }
@@ -71,6 +73,10 @@ impl Large {
                 "[[resource]]\nname = \"r{resource}\"\nvms = [\"v{}\", \"v{}\"]\n",
                 vms[0], vms[1]
             );
+        }
+        for resource in 0..self.own {
+            let vm = resource % self.sharing().max(1);
+            let _ = writeln!(text, "[[resource]]\nname = \"o{resource}\"\nvm = \"v{vm}\"\n");
         }
         for vm in 0..self.vms {
             self.vm(&mut text, vm, &shares, &mut random);
@@ -183,7 +189,8 @@ impl Large {
         // The hypervisor takes some time for each job: many tasks have longer periods.
         let period = random.of(&PERIODS) * (1 + self.tasks / MANY);
         let resource = self.resource(vm, number);
-        let period = if resource.is_some() { period.max(RARE) } else { period };
+        let own = self.own_resource(vm, number);
+        let period = if resource.is_some() || own.is_some() { period.max(RARE) } else { period };
         let wcet = (share * period).max(1_000);
         let _ = writeln!(
             text,
@@ -197,10 +204,20 @@ impl Large {
             // A fiftieth of the time is for accesses.
             let _ = writeln!(text, "accesses = {}", wcet / 50 / 20 + 1);
         }
-        if let Some(resource) = resource {
+        let named = resource.map(|it| format!("r{it}")).or(own.map(|it| format!("o{it}")));
+        if let Some(resource) = named {
             let _ =
-                writeln!(text, "sections = [{{ resource = \"r{resource}\", length = \"5us\" }}]");
+                writeln!(text, "sections = [{{ resource = \"{resource}\", length = \"5us\" }}]");
         }
+    }
+
+    /// Returns the resource of its VM that a task uses, if it uses one: the tasks behind those that
+    /// share resources with other VMs, two by two.
+    fn own_resource(&self, vm: u64, number: u64) -> Option<u64> {
+        let (sharing, pairs) = (self.sharing(), self.sharing() / 2);
+        let first = self.resources.div_ceil(pairs.max(1));
+        let resource = number.checked_sub(first)? / 2 * sharing + vm;
+        (vm < sharing && resource < self.own).then_some(resource)
     }
 
     /// Returns the resource that a task uses, if it uses one: each has one user in both of its VMs.
@@ -229,7 +246,7 @@ mod tests {
     fn a_system_has_the_size_that_is_asked_for() {
         let large =
             Large { pcpus: 64, vms: 32, vcpus: 3, tasks: 1_000, load: 3_000, ..Large::default() };
-        let text = Large { resources: 40, colors: true, limits: true, ..large }.to_toml();
+        let text = Large { resources: 30, own: 10, colors: true, limits: true, ..large }.to_toml();
         for (part, count) in [("[[vm]]", 32), ("[[vm.vcpu]]", 96), ("[[vm.task]]", 1_000)] {
             assert_eq!(text.matches(part).count(), count, "{part}");
         }

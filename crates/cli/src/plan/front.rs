@@ -26,7 +26,7 @@ pub fn front(
     chart: Option<&Path>,
     as_json: bool,
 ) -> Result<Status, Failure> {
-    let (plans, outcome) = search::searching(options, true, |ends| {
+    let (plans, outcome) = search::searching(options, |ends| {
         let system = load::description(&options.file)?;
         let vm = options.vm.as_deref().map(|vm| index(&system, vm)).transpose()?;
         load::front(&options.file, vm, |system| ends.options(options, system))

@@ -40,8 +40,9 @@ pub struct PlanOptions {
     /// [default: `objective` of the description, or most-slack]
     #[arg(long, value_name = "OBJECTIVE", value_parser = objective)]
     pub objective: Option<Objective>,
-    /// Search for this long, as in `10s`, and take the best plan; Ctrl-C ends the search earlier
-    /// [default: until a number of candidates was tried]
+    /// Search for this long, as in `10s`, and take the best plan; Ctrl-C ends the search earlier, with the best plan
+    /// until then [default: until a number of candidates was tried, and where there is no plan at most 10 s more for
+    /// changes that would help]
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub time: Option<Duration>,
     /// Seed of the random numbers of the search

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use lab::amount::percent;
 use lab::load::{self, System};
-use planner::completion::{Changed, Objective, Options, Outcome};
+use planner::completion::{Changed, Objective, Options, Outcome, advice};
 use system::description;
-use system::diagnostic::Diagnostic;
+use system::diagnostic::{Diagnostic, Errors};
 
 use super::{PlanOptions, written};
 use crate::failure::Failure;
@@ -27,10 +27,9 @@ pub struct Found {
     pub changes: Option<Vec<Changed>>,
 }
 
-/// Plans. With a time for the search, a signal ends it with the best plan so far.
+/// Plans. A signal ends the search with the best plan so far.
 pub fn plan(options: &PlanOptions) -> Result<Found, Failure> {
-    let catches = options.time.is_some() || options.from.is_some();
-    searching(options, catches, |ends| {
+    searching(options, |ends| {
         let wanted = |system: &description::System| {
             // Before the search, which can take long.
             if let Some(target) = options.target() {
@@ -86,23 +85,25 @@ impl<'a> Ends<'a> {
     }
 }
 
-/// Searches with a line of progress, until a signal comes if signals are caught.
+/// Searches with a line of progress, until a signal comes.
 pub fn searching<T>(
     options: &PlanOptions,
-    catches: bool,
     search: impl FnOnce(&Ends<'_>) -> Result<T, lab::Failure>,
 ) -> Result<T, Failure> {
-    let signals = catches.then(Signals::catch_first).transpose()?;
-    let caught = || signals.as_ref().and_then(Signals::caught);
+    let signals = Signals::catch_first()?;
     let progress = Progress::new(options.time.is_some() || options.front.is_some());
     let stops = |candidates: u64| {
         progress.show(candidates);
-        caught().is_some()
+        signals.caught().is_some()
     };
     let found = search(&Ends { stops: &stops });
     progress.end();
-    match (found, caught()) {
+    match (found, signals.caught()) {
         (Ok(found), _) => Ok(found),
+        // That there is none was known: only the search for help was ended.
+        (Err(lab::Failure::NoPlan(errors)), Some(_)) if has_help(&errors) => {
+            Err(lab::Failure::NoPlan(errors).into())
+        }
         (Err(lab::Failure::NoPlan(_)), Some(signal)) => Err(Failure::Interrupted(
             signal,
             "no plan yet: the search was ended before it found one",
@@ -111,13 +112,19 @@ pub fn searching<T>(
     }
 }
 
+/// Returns true if help was searched for, until a signal ended that.
+fn has_help(errors: &Errors) -> bool {
+    let ended = |help: &String| help.ends_with(advice::INTERRUPTED);
+    errors.entries().iter().any(|entry| entry.help.as_ref().is_some_and(ended))
+}
+
 /// Says what the search did.
 pub fn show(options: &PlanOptions, outcome: &Outcome) -> String {
     let slack = outcome
         .slack_ppm
         .map_or(String::new(), |ppm| format!("all execution times can grow by {}\n", percent(ppm)));
     let is_asked = options.objective.is_some() || options.time.is_some() || options.front.is_some();
-    if outcome.candidates == 0 || !is_asked {
+    if outcome.candidates == 0 || !is_asked && !outcome.cut {
         return slack;
     }
     let end = if outcome.cut { ", until the search was ended" } else { "" };

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use testing::{Result, Sandbox, sandbox};
 
-use crate::planning::{described, interrupted, planned};
+use crate::planning::{LONG, described, interrupted, planned};
 
 /// Two VMs on four PCPUs.
 const OPEN: &str = r#"
@@ -195,7 +195,7 @@ fn signals_end_a_search() {
     for signals in [1, 2] {
         let sandbox = with("3ms");
         let start = Instant::now();
-        let result = interrupted(&sandbox, &[], Duration::from_secs(2), signals);
+        let result = interrupted(&sandbox, &LONG, Duration::from_secs(2), signals);
         assert!(start.elapsed() < Duration::from_secs(60), "{signals}");
         // After two at once either may have won, but no plan is half-written.
         match result.status {

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use testing::{Sandbox, sandbox};
+use testing::{Large, Open, Sandbox, sandbox};
 
-use crate::planning::{described, interrupted, planned};
+use crate::planning::{LONG, described, interrupted, planned};
 
 /// Three VMs on four PCPUs, one of which may be limited.
 const OPEN: &str = r#"
@@ -155,10 +155,47 @@ fn a_search_takes_its_time_and_no_more() {
 #[test]
 fn ctrl_c_keeps_the_best_plan() {
     let sandbox = with_limit("");
-    let result = interrupted(&sandbox, &[], Duration::from_secs(3), 1);
+    let result = interrupted(&sandbox, &LONG, Duration::from_secs(3), 1);
     result.assert_status(0);
     assert!(result.stdout.contains("until the search was ended"), "{}", result.stdout);
     sandbox.bulkhead(&["check", "s.plan.dts"]).assert_status(0);
+}
+
+/// The same without `--time`.
+#[test]
+fn ctrl_c_ends_a_plain_search_with_the_best_plan() {
+    let large = Large {
+        pcpus: 8,
+        vms: 8,
+        vcpus: 2,
+        tasks: 60,
+        resources: 0,
+        own: 0,
+        colors: true,
+        limits: true,
+        load: 200,
+        open: Open::Everything,
+        seed: 1,
+    };
+    let sandbox = described(&large.to_toml());
+    let start = Instant::now();
+    sandbox.bulkhead(&["plan", "s.toml", "-o", "whole.plan.dts"]).assert_status(0);
+    let whole = start.elapsed();
+    // How long it takes until there is a first plan depends on the machine.
+    let is_cut = |tenths: u32| {
+        let _ = std::fs::remove_file(sandbox.path("s.plan.dts"));
+        let result = interrupted(&sandbox, &[], whole * tenths / 10, 1);
+        match result.status {
+            Some(0) => sandbox.bulkhead(&["check", "s.plan.dts"]).assert_status(0),
+            Some(130) => {
+                assert_eq!(&result.stderr[..12], "no plan yet:", "{}", result.stderr);
+                assert!(!sandbox.path("s.plan.dts").exists());
+            }
+            other => panic!("{other:?}: {}{}", result.stdout, result.stderr),
+        }
+        result.stdout.contains("until the search was ended")
+    };
+    assert!([5, 6, 7, 8, 4, 3, 9, 2].into_iter().any(is_cut), "{whole:?}");
 }
 
 /// Before there is a plan, that is what the command says.
@@ -166,10 +203,11 @@ fn ctrl_c_keeps_the_best_plan() {
 fn ctrl_c_before_a_first_plan_is_answered() {
     // Nothing shows that no plan can hold, and none is found.
     let sandbox = described(&OPEN.replace("LIMIT", "").replace("\"6ms\"", "\"39.99ms\""));
-    let result = interrupted(&sandbox, &[], Duration::from_secs(2), 1);
+    let result = interrupted(&sandbox, &LONG, Duration::from_secs(2), 1);
     result.assert_status(130);
     assert_eq!((result.stdout.as_str(), &result.stderr[..12]), ("", "no plan yet:"));
-    let result = interrupted(&sandbox, &["--json"], Duration::from_secs(2), 1);
+    let result =
+        interrupted(&sandbox, &[&LONG[..], &["--json"]].concat(), Duration::from_secs(2), 1);
     result.assert_status(130);
     assert_eq!(result.json()["errors"][0]["code"], "interrupted");
     assert!(!sandbox.path("s.plan.dts").exists());

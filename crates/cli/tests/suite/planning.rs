@@ -24,10 +24,13 @@ pub fn planned(sandbox: &Sandbox, options: &[&str]) -> Value {
     document
 }
 
-/// Plans for 600 s, and interrupts that after some time by this number of signals.
+/// A search that does not end by itself while a test runs.
+pub const LONG: [&str; 2] = ["--time", "600s"];
+
+/// Plans, and interrupts that after some time by this number of signals.
 #[track_caller]
 pub fn interrupted(sandbox: &Sandbox, options: &[&str], after: Duration, signals: u32) -> Result {
-    let mut command = sandbox.command(&[&["plan", "s.toml", "--time", "600s"], options].concat());
+    let mut command = sandbox.command(&[&["plan", "s.toml"], options].concat());
     let child = command.spawn().expect("the command");
     std::thread::sleep(after);
     for _ in 0..signals {

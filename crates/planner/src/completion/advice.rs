@@ -23,7 +23,8 @@ use super::section;
 use super::together::{self, Found};
 use super::verdict;
 use super::whole::certificate::certificate;
-use trials::Trials;
+pub use trials::End;
+use trials::{Help, Trials};
 
 /// Most tasks of a system for which changes are tried.
 const TASKS_MAX: usize = 100;
@@ -33,6 +34,9 @@ const STEP: u64 = 1_000;
 const PERCENT: [u64; 7] = [5, 10, 15, 20, 30, 50, 75];
 /// Shorter periods that are tried are halves, thirds, ... of the given one.
 const PARTS: std::ops::RangeInclusive<u64> = 2..=10;
+
+/// The end of advice if somebody ended the search for it.
+pub const INTERRUPTED: &str = "the search for help was ended before all changes were tried";
 
 /// Changes that would help.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -46,6 +50,13 @@ pub enum Advice {
         alone: Vec<Change>,
         /// These are enough together.
         together: Option<Vec<Change>>,
+    },
+    /// These changes; the search for help ended before everything was tried.
+    Ended {
+        /// Each of these is enough by itself.
+        alone: Vec<Change>,
+        /// What ended it.
+        end: End,
     },
     /// The system has too many tasks to try changes.
     TooLarge,
@@ -84,6 +95,21 @@ impl fmt::Display for Advice {
                     ),
                 }
             }
+            Self::Ended { alone, end } => {
+                let all: Vec<String> = alone.iter().map(Change::to_string).collect();
+                let end = match end {
+                    End::Work => "not all changes were tried".into(),
+                    End::Time => format!(
+                        "the search for help ended after {} s, before all changes were tried",
+                        trials::TIME.as_secs()
+                    ),
+                    End::Interrupted => INTERRUPTED.into(),
+                };
+                match all.is_empty() {
+                    true => write!(f, "no change was found that helps; {end}"),
+                    false => write!(f, "it fits {}; {end}", all.join(", or ")),
+                }
+            }
             Self::TooLarge => {
                 write!(f, "a system of at most {TASKS_MAX} tasks is told which single changes help")
             }
@@ -100,12 +126,12 @@ type Test<'a> = &'a dyn Fn(&System) -> bool;
 struct Tests<'a> {
     near: Test<'a>,
     far: Test<'a>,
-    trials: &'a Trials,
+    trials: &'a Trials<'a>,
 }
 
 impl<'a> Tests<'a> {
     /// Returns tests without a quick one.
-    fn slow(far: Test<'a>, trials: &'a Trials) -> Self {
+    fn slow(far: Test<'a>, trials: &'a Trials<'a>) -> Self {
         Self { near: &|_| true, far, trials }
     }
 
@@ -124,11 +150,17 @@ impl<'a> Tests<'a> {
 
 /// Returns advice for a part of a VM that does not fit by itself; `task` is late then. If it is not
 /// the `only` such part, the advice ignores the others.
-pub(super) fn of_part(system: &System, vm: usize, part: Part, task: usize, only: bool) -> Advice {
+pub(super) fn of_part(
+    system: &System,
+    vm: usize,
+    part: Part,
+    (task, only): (usize, bool),
+    help: &Help<'_>,
+) -> Advice {
     if !is_small(system) {
         return Advice::TooLarge;
     }
-    let trials = Trials::default();
+    let trials = Trials::new(*help);
     let near = |changed: &System| part::fits(changed, vm, part);
     let far = |changed: &System| !only || trials.holds(changed);
     let tests = Tests { near: &near, far: &far, trials: &trials };
@@ -146,26 +178,34 @@ pub(super) fn of_part(system: &System, vm: usize, part: Part, task: usize, only:
         Some(Change::Period { of: of(vcpu), period: period(system, vm, vcpu, tests)? })
     }));
     changes.extend([deadline(system, vm, task, tests), less(system, vm, task, tests)]);
-    Advice::Changes(changes.into_iter().flatten().collect())
+    alone(changes.into_iter().flatten().collect(), &trials)
+}
+
+/// Returns these changes as advice, and says if not all were tried.
+fn alone(alone: Vec<Change>, trials: &Trials<'_>) -> Advice {
+    match trials.end() {
+        Some(end) => Advice::Ended { alone, end },
+        None => Advice::Changes(alone),
+    }
 }
 
 /// Returns advice for a VM whose memory needs more colours than are free.
-pub(super) fn of_memory(system: &System, vm: usize) -> Advice {
+pub(super) fn of_memory(system: &System, vm: usize, help: &Help<'_>) -> Advice {
     if !is_small(system) {
         return Advice::TooLarge;
     }
-    let trials = Trials::default();
+    let trials = Trials::new(*help);
     let holds = |changed: &System| trials.holds(changed);
     let change = colors(system, vm, Tests::slow(&holds, &trials));
-    Advice::Changes(change.into_iter().collect())
+    alone(change.into_iter().collect(), &trials)
 }
 
 /// Returns advice for tasks that fit one by one, but not all together.
-pub(super) fn of_all(system: &System, vms: &[usize]) -> Advice {
+pub(super) fn of_all(system: &System, vms: &[usize], help: &Help<'_>) -> Advice {
     if !is_small(system) {
-        return of_large(system);
+        return of_large(system, help);
     }
-    let trials = Trials::default();
+    let trials = Trials::new(*help);
     let holds = |changed: &System| trials.holds(changed);
     let tests = Tests::slow(&holds, &trials);
     let mut changes = Vec::new();
@@ -183,38 +223,42 @@ pub(super) fn of_all(system: &System, vms: &[usize]) -> Advice {
 }
 
 /// Adds a set of changes, where no single one helps but shorter execution times of all tasks.
-fn with_sets(system: &System, alone: Vec<Change>, trials: &Trials) -> Advice {
+fn with_sets(system: &System, alone: Vec<Change>, trials: &Trials<'_>) -> Advice {
     if alone.iter().any(|change| !matches!(change, Change::PercentLess(_))) {
-        return Advice::Changes(alone);
+        return self::alone(alone, trials);
     }
     match together::smallest(system, trials) {
         Found::Alone(more) => Advice::Changes(alone.into_iter().chain(more).collect()),
         Found::Set(set) => Advice::Sets { alone, together: Some(set) },
         Found::Nothing => Advice::Changes(alone),
-        Found::NotAllTried => Advice::Sets { alone, together: None },
+        Found::NotAllTried if trials.end() == Some(End::Work) => {
+            Advice::Sets { alone, together: None }
+        }
+        Found::NotAllTried => self::alone(alone, trials),
     }
 }
 
 /// Returns advice that takes few trials: execution times that are shorter by coarse steps.
-fn of_large(system: &System) -> Advice {
+fn of_large(system: &System, help: &Help<'_>) -> Advice {
     let vms: Vec<usize> = (0..system.vms.len()).collect();
-    let trials = Trials::default();
+    let trials = Trials::new(*help);
     let helps = |percent: &u64| {
         let changed = change::percent_less(system, &vms, *percent);
         certificate(&changed).is_none() && trials.holds(&changed)
     };
     match PERCENT.into_iter().find(helps) {
         Some(percent) => Advice::Changes(vec![Change::PercentLess(percent)]),
+        None if trials.is_over() => alone(Vec::new(), &trials),
         None => Advice::TooLarge,
     }
 }
 
 /// Returns advice for VCPUs that need more PCPUs than there are.
-pub(super) fn of_crowd(system: &System, crowd: &Crowd) -> Advice {
+pub(super) fn of_crowd(system: &System, crowd: &Crowd, help: &Help<'_>) -> Advice {
     if !is_small(system) {
-        return of_large(system);
+        return of_large(system, help);
     }
-    let trials = Trials::default();
+    let trials = Trials::new(*help);
     let holds = |changed: &System| trials.holds(changed);
     let tests = Tests::slow(&holds, &trials);
     let given = crowd.needs.iter().filter(|(vm, vcpu, _)| {
@@ -259,7 +303,7 @@ pub fn of_vcpu(system: &System, judged: &Verdict, vm: usize, vcpu: usize) -> Opt
         })
     };
     // One judgement takes much less than a trial.
-    let trials = Trials::default();
+    let trials = Trials::new(Help::new(&|| false));
     let tests = Tests::slow(&far, &trials);
     let mut changes = vec![section_overhead(system, tests)];
     let more = budget(system, vm, &[vcpu], tests);

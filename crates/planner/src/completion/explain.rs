@@ -12,6 +12,7 @@ use system::diagnostic::{Diagnostic, Errors, Place};
 use system::plan::Budget;
 use verdict::{TaskVerdict, VcpuVerdict};
 
+use super::advice::trials::Help;
 use super::advice::{self, Advice};
 use super::part::{Part, alone, is_late, misfits, slots};
 use super::pcpus::Crowd;
@@ -27,7 +28,7 @@ const NEEDS_SHOWN: usize = 8;
 
 /// There are no budgets, VCPUs of tasks and colours with which all tasks are in time: all that
 /// does not even fit by itself, or that it does not fit together.
-pub(super) fn tasks(system: &System) -> Errors {
+pub(super) fn tasks(system: &System, help: &Help<'_>) -> Errors {
     let chosen = match periods::choose(system) {
         Ok(chosen) => chosen,
         Err(errors) => return errors,
@@ -36,7 +37,8 @@ pub(super) fn tasks(system: &System) -> Errors {
         Ok(problem) => problem,
         Err(errors) => return errors,
     };
-    let memory = problem.subjects.iter().filter_map(|subject| memory(system, &problem, subject));
+    let memory =
+        problem.subjects.iter().filter_map(|subject| memory(system, &problem, subject, help));
     let memory: Vec<Diagnostic> = memory.collect();
     if let Err(errors) = Errors::unless_none(memory, ()) {
         return errors;
@@ -50,17 +52,22 @@ pub(super) fn tasks(system: &System) -> Errors {
     let only = parts.len() == 1;
     let mistakes = parts.iter().map(|(subject, part)| {
         let (task, mistake) = of_part(system, &problem, subject, *part);
-        let advice = advice::of_part(system, subject.index, *part, task, only);
+        let advice = advice::of_part(system, subject.index, *part, (task, only), help);
         mistake.help(advice.to_string())
     });
     match Errors::unless_none(mistakes.collect(), ()) {
         Err(errors) => errors,
-        Ok(()) => together(system, &problem).into(),
+        Ok(()) => together(system, &problem, help).into(),
     }
 }
 
 /// Not even the memory of a VM has room in the colours that are free.
-fn memory(system: &System, problem: &Problem, subject: &Subject) -> Option<Diagnostic> {
+fn memory(
+    system: &System,
+    problem: &Problem,
+    subject: &Subject,
+    help: &Help<'_>,
+) -> Option<Diagnostic> {
     let free = problem.free.len() as usize;
     let needed = (1..=2 * COLORS_MAX).find(|&colors| subject.vm.allows(colors));
     let needed = needed.unwrap_or(subject.vm.least_colors);
@@ -72,7 +79,7 @@ fn memory(system: &System, problem: &Problem, subject: &Subject) -> Option<Diagn
         "the memory of VM `{}` needs {needed} colours, but {free} are free",
         described.name.value
     );
-    let advice = advice::of_memory(system, subject.index);
+    let advice = advice::of_memory(system, subject.index, help);
     Some(cannot_plan(message).at(&described.memory.place, "this memory").help(advice.to_string()))
 }
 
@@ -155,7 +162,7 @@ fn late(vm: &Vm, slot: Slot, problem: &Problem, free: usize) -> Option<(usize, O
 }
 
 /// All fit by themselves, but not all together.
-fn together(system: &System, problem: &Problem) -> Diagnostic {
+fn together(system: &System, problem: &Problem, help: &Help<'_>) -> Diagnostic {
     let free = problem.free.len() as usize;
     let vms: Vec<usize> = problem.subjects.iter().map(|subject| subject.index).collect();
     let names: Vec<String> =
@@ -171,7 +178,7 @@ fn together(system: &System, problem: &Problem) -> Diagnostic {
         Some(&vm) => mistake.at(&system.vms[vm].name.place, "this VM among them"),
         None => mistake,
     };
-    mistake.help(advice::of_all(system, &vms).to_string())
+    mistake.help(advice::of_all(system, &vms, help).to_string())
 }
 
 /// Returns a number of PCPUs with two decimals, rounded up.
@@ -180,7 +187,7 @@ fn in_hundredths(share: Share) -> String {
 }
 
 /// VCPUs need more PCPUs than there are.
-pub(super) fn pcpus(system: &System, crowd: &Crowd) -> Diagnostic {
+pub(super) fn pcpus(system: &System, crowd: &Crowd, help: &Help<'_>) -> Diagnostic {
     let share = |(_, _, budget): &&(usize, usize, Budget)| Share::up(budget.budget, budget.period);
     let mut largest: Vec<_> = crowd.needs.iter().collect();
     largest.sort_by_key(|need| Reverse(share(need)));
@@ -207,7 +214,7 @@ pub(super) fn pcpus(system: &System, crowd: &Crowd) -> Diagnostic {
         Some((vm, ..)) => mistake.at(&system.vms[*vm].name.place, "needs most"),
         None => mistake,
     };
-    let advice: Advice = advice::of_crowd(system, crowd);
+    let advice: Advice = advice::of_crowd(system, crowd, help);
     mistake.help(advice.to_string())
 }
 
@@ -221,13 +228,13 @@ pub(super) fn ended(system: &System, obstacle: Obstacle, candidates: u64) -> Err
 }
 
 /// The search found no candidate that holds: what the best one misses.
-pub(super) fn missed(system: &System, missed: &Missed) -> Errors {
+pub(super) fn missed(system: &System, missed: &Missed, help: &Help<'_>) -> Errors {
     let vms: Vec<usize> =
         (0..system.vms.len()).filter(|&vm| system.vms[vm].processor_open()).collect();
     let mistake = miss(system, missed);
     match mistake.help {
         Some(_) => mistake.into(),
-        None => mistake.help(advice::of_all(system, &vms).to_string()).into(),
+        None => mistake.help(advice::of_all(system, &vms, help).to_string()).into(),
     }
 }
 
@@ -327,7 +334,7 @@ fn latest(system: &System) -> Option<(VcpuVerdict, TaskVerdict)> {
 }
 
 /// No plan can hold, whatever is decided.
-pub(super) fn certain(system: &System, certificate: &Certificate) -> Diagnostic {
+pub(super) fn certain(system: &System, certificate: &Certificate, help: &Help<'_>) -> Diagnostic {
     let mistake = cannot_plan(format!("no plan can hold: {}", sentence(system, certificate)));
     let mistake = match *certificate {
         Certificate::Vcpus { vm, .. } | Certificate::Tasks { vm, .. } => {
@@ -336,7 +343,7 @@ pub(super) fn certain(system: &System, certificate: &Certificate) -> Diagnostic 
         Certificate::Pcpus { .. } | Certificate::Packing { .. } => mistake,
     };
     let vms: Vec<usize> = (0..system.vms.len()).collect();
-    mistake.help(advice::of_all(system, &vms).to_string())
+    mistake.help(advice::of_all(system, &vms, help).to_string())
 }
 
 /// Adds that no plan can hold, if that is certain.

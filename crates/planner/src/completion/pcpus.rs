@@ -8,6 +8,7 @@ use system::description::{Located, System, Vcpu};
 use system::plan::{self, Budget, Class};
 use verdict::{PcpuVerdict, VcpuVerdict};
 
+use super::apart;
 use super::problem::most_waits;
 use crate::vcpus_to_pcpus;
 
@@ -104,9 +105,10 @@ pub(super) fn place(system: &mut System, planned: &[usize]) -> Result<(), Box<Cr
         pairs.map(|(at, late)| !late && (all || !planned.contains(&at.0))).collect()
     };
     let late = late(system);
-    let fit = |on: &[usize], delicate: &[bool]| {
+    let fit = |on: &[usize], delicate: &[bool], apart: bool| {
         let at: Vec<At> = on.iter().map(|&index| members[index]).collect();
         priorities_fit(system, &at)
+            && !(apart && apart::is_mixed(system, &at))
             && vcpus_to_pcpus::budgets_fit(&only, on, late)
             && (!on.iter().any(|&index| delicate[index])
                 || judge(system, &at)
@@ -114,16 +116,18 @@ pub(super) fn place(system: &mut System, planned: &[usize]) -> Result<(), Box<Cr
                     .zip(on)
                     .all(|(it, &index)| in_time(it) || !delicate[index]))
     };
-    let place = |delicate: &[bool]| {
-        vcpus_to_pcpus::place(&only, &pinned, shared.len(), STEPS, |on| fit(on, delicate))
+    let place = |all: bool, apart: bool| {
+        let delicate = delicate(all);
+        let fit = |on: &[usize]| fit(on, &delicate, apart);
+        vcpus_to_pcpus::place(&only, &pinned, shared.len(), STEPS, fit)
     };
-    let first = match system.platform.value.overheads {
-        Some(_) => place(&delicate(true)),
-        None => Ok(None),
-    };
-    let found_first = matches!(first, Ok(Some(_)));
-    let placed = match if found_first { first } else { place(&delicate(false)) } {
-        Ok(Some(placed)) => placed,
+    let has_overheads = system.platform.value.overheads.is_some();
+    let ways = [(true, true), (false, true), (true, false), (false, false)];
+    let ways = ways
+        .into_iter()
+        .filter(|(all, apart)| (has_overheads || !all) && (!apart || apart::matters(system)));
+    let placed = match ways.filter_map(|(all, apart)| place(all, apart).ok()?).next() {
+        Some(placed) => placed,
         // What is given does not fit: that is said when the plan is made, and by `check`.
         _ if pinned.iter().all(Option::is_some) => return Ok(()),
         _ => {

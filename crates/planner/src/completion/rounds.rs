@@ -1,6 +1,7 @@
 //! A search in rounds.
 //!
-//! The first round is all of a search without time. Where there is time, each further one has twice
+//! The first round is all of a search without time, unless it finds no plan: then it begins again
+//! with other random numbers. Where there is time, each further one has twice
 //! the effort and other random numbers, and begins with the best plan so far, which it can only make
 //! better: more time never leads to a worse plan.
 
@@ -10,11 +11,15 @@ use std::time::Instant;
 use system::description::System;
 use system::plan;
 
+use super::advice::trials::Help;
 use super::cost::Scale;
 use super::toward::toward;
 use super::whole::{self, Request, kinds, longer};
 use super::{Objective, Obstacle, Options, Outcome, Refusal, explain, numbers, refusal};
 
+/// So often a search that found no plan begins again with other random numbers and the same effort:
+/// some beginnings lead nowhere, and which ones is luck.
+const AGAIN: u32 = 2;
 /// Effort is doubled so often at most: what is too much for it must not take all of the time.
 const DOUBLED_MAX: u32 = 6;
 
@@ -24,6 +29,8 @@ pub(super) struct Rounds<'a> {
     pub request: Request<'a>,
     /// True if more rounds follow as long as there is time.
     pub more: bool,
+    /// Returns true if somebody ended the search.
+    pub interrupted: &'a dyn Fn() -> bool,
 }
 
 impl Options<'_> {
@@ -44,7 +51,9 @@ impl Options<'_> {
         };
         let request = Request::new(whole::to_plan(system), &candidates, &stops);
         let request = Request { seed: self.seed, ..request };
-        let found = search(&Rounds { request, more: self.time.is_some() })?;
+        let interrupted = || (self.stops)(candidates.get());
+        let more = self.time.is_some();
+        let found = search(&Rounds { request, more, interrupted: &interrupted })?;
         let (candidates, cut) = (candidates.get(), cut.get());
         Ok((found, Outcome { candidates, cut, slack_ppm: None }))
     }
@@ -92,7 +101,8 @@ impl Rounds<'_> {
         let mut number = 0;
         loop {
             let ran_out = Cell::new(false);
-            let request = self.of(number, &ran_out);
+            let seed = self.request.seed.wrapping_add(number.into());
+            let request = Request { seed, ..self.of(number.saturating_sub(AGAIN), &ran_out) };
             let (fixed, planned) = numbers::attempt_all(grown.clone(), objective, &request);
             let obstacle = match planned {
                 Ok(planned) => return Ok((kinds::fixed(&fixed, &planned), planned)),
@@ -105,8 +115,9 @@ impl Rounds<'_> {
                 return Err(Refusal::NoPlan(explain::ended(&fixed, obstacle, candidates)));
             }
             let is_certain = matches!(obstacle, Obstacle::Input(_) | Obstacle::Certain(_));
-            if !self.more || is_certain || !ran_out.get() {
-                return Err(refusal(&fixed, obstacle));
+            let is_last = !self.more && number >= AGAIN;
+            if is_last || is_certain || !ran_out.get() {
+                return Err(refusal(&fixed, obstacle, &Help::new(self.interrupted)));
             }
             before = Some((fixed, obstacle));
             number += 1;

@@ -40,7 +40,7 @@ struct Atom<'a> {
 type Make<'a> = dyn Fn(&System, u64) -> Option<(System, Change)> + 'a;
 
 /// Returns all single changes with which there is a plan, or a smallest set of two or three.
-pub(super) fn smallest(system: &System, trials: &Trials) -> Found {
+pub(super) fn smallest(system: &System, trials: &Trials<'_>) -> Found {
     let atoms = atoms(system);
     let with = |set: &[usize], strengths: &[u64]| {
         set.iter().zip(strengths).try_fold(

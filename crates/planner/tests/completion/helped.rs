@@ -1,5 +1,8 @@
 //! Changes that help where the usual ones do not, alone or together.
 
+use system::plan;
+use verdict::Verdict;
+
 use super::{least, system, task, vcpu, vm};
 
 const OPEN: &str = "server = \"periodic\"\nperiod = \"10ms\"\npcpu = 0";
@@ -99,4 +102,39 @@ fn large_systems_get_cheap_advice() {
     // Two of five VCPUs share a PCPU.
     assert_eq!(percent, 50, "{help}");
     assert!(holds(&text(1_500)) && !holds(&text(2_100)), "a step less does not help");
+}
+
+/// What is said of a whole PCPU: a task is named only if it is late on one that has nothing else to
+/// do, also where the planner's own model of that is too strict.
+#[test]
+fn a_task_that_is_said_to_need_more_than_a_pcpu_does() {
+    let head = "platform = \"qemu-virt\"\n";
+    // That one needs more, whatever else there is: always an obstacle.
+    let other = "server = \"periodic\"\nperiod = \"5ms\"";
+    let other = vcpu(other) + &task("late", "20ms", "\"12ms\"") + "deadline = \"11ms\"\n";
+    let tasks =
+        |wcet: u64| task("t", "10ms", &format!("\"{wcet}us\"")) + &task("slow", "40ms", "\"4ms\"");
+    let mut said = Vec::new();
+    for wcet in (8_600..=9_000).step_by(20) {
+        let own = |server: &str| vm("a", &(vcpu(server) + &tasks(wcet)));
+        let text = [head, &own("server = \"deferrable\""), &vm("b", &other)].concat();
+        let refusal = format!("{:?}", least(&mut system(&text)).unwrap_err());
+        let is_named = refusal.contains("of VM `a`");
+        // All of a PCPU, as a server and without one.
+        let whole = ["10ms", "5ms", "2ms", "1ms"].map(|period| {
+            format!(
+                "server = \"deferrable\"\nperiod = \"{period}\"\nbudget = \"{period}\"\npcpu = 0"
+            )
+        });
+        let is_enough = whole.iter().any(|server| {
+            let given = system(&format!("{head}{}", own(server)));
+            let plan = plan::make(&given).unwrap_or_else(|errors| panic!("{errors}"));
+            Verdict::of_plan(&plan, Some(&given)).schedulable
+        });
+        assert!(!(is_named && is_enough), "{wcet}: {refusal}");
+        said.push((is_named, is_enough));
+    }
+    // Both happen, and where a PCPU is not enough that is said.
+    assert!(said.iter().any(|it| it.0) && said.iter().any(|it| it.1), "{said:?}");
+    println!("{said:?}");
 }

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use system::description::System;
 
+use super::super::apart;
 use super::super::pcpus::{At, all, given, place_background, priorities_fit, put, reserve, vcpu};
 use super::fill::Weights;
 use super::judge::WHOLE;
@@ -50,6 +51,7 @@ pub fn place(system: &System, weights: &Weights, way: Way, most: usize) -> Optio
     if matches!(way, Way::Worst | Way::Best(_) | Way::Turns) {
         open.sort_by_key(|&at| Reverse(weights.of(at)));
     }
+    let keeps_apart = apart::matters(&system);
     for (number, &at) in open.iter().enumerate() {
         let on = |pcpu: usize| -> Vec<At> {
             all(&system).into_iter().filter(|&it| given(&system, it) == Some(pcpu)).collect()
@@ -69,7 +71,14 @@ pub fn place(system: &System, weights: &Weights, way: Way, most: usize) -> Optio
             priorities_fit(&system, &members)
         };
         let own = load_of(&system, weights, at);
-        let fitting: Vec<usize> = shared.iter().copied().filter(|&pcpu| fits(pcpu)).collect();
+        let mut fitting: Vec<usize> = shared.iter().copied().filter(|&pcpu| fits(pcpu)).collect();
+        let stays_apart = |pcpu: &usize| {
+            let here: Vec<At> = on(*pcpu).into_iter().chain([at]).collect();
+            !apart::is_mixed(&system, &here)
+        };
+        if keeps_apart && fitting.iter().any(stays_apart) {
+            fitting.retain(stays_apart);
+        }
         let preferred = match way {
             Way::Worst => None,
             Way::Best(room) => {
