@@ -98,7 +98,7 @@ impl Rounds<'_> {
     /// steps.
     pub fn first(&self, grown: &System, objective: Objective) -> Result<(System, System), Refusal> {
         let mut before = None;
-        let mut number = 0;
+        let mut number: u32 = 0;
         loop {
             let ran_out = Cell::new(false);
             let seed = self.request.seed.wrapping_add(number.into());

@@ -191,6 +191,11 @@ impl Limits {
         self.with(system, &accesses)
     }
 
+    /// Returns true if no limit can be larger.
+    pub fn are_most(&self, system: &System) -> bool {
+        self.accesses(system).iter().zip(&self.most).all(|(accesses, most)| accesses >= most)
+    }
+
     /// Returns how much is allowed in all: accesses of a second.
     pub fn sum(&self, system: &System) -> u128 {
         let pairs = self.accesses(system).into_iter().zip(&self.periods);

@@ -3,7 +3,7 @@
 use system::description::System;
 
 use super::super::memory::Limits;
-use super::super::pcpus::{all, given};
+use super::super::pcpus::{At, all, given, vcpu};
 use super::bases::least_utilization;
 use super::choices::Choices;
 use super::descend::Descent;
@@ -54,13 +54,33 @@ pub fn least_time(system: &System, planned: System, request: &Request<'_>) -> Sy
         if !next.holds() {
             continue;
         }
-        let raised = finish::raise_limits(&judge, limits.as_ref(), next.system);
+        // Where limits cannot grow, only budgets count. Those that were changed show quickly that a
+        // change is not worth it.
+        let cannot_grow = limits.as_ref().is_none_or(|limits| limits.are_most(&best));
+        let next = match cannot_grow {
+            true => finish::shrink(&judge, &changed_budgets(&open, &best, &next.system), next.system),
+            false => next.system,
+        };
+        if cannot_grow && value(&next) >= value(&best) {
+            continue;
+        }
+        let raised = finish::raise_limits(&judge, limits.as_ref(), next);
         let small = finish::shrink(&judge, &open, raised);
         if value(&small) < value(&best) && judge.holds(&small) && is_plan(&small) {
             best = small;
         }
     }
     best
+}
+
+/// Returns the budgets that are open and differ between two plans, or are on other PCPUs.
+fn changed_budgets(open: &Open, one: &System, other: &System) -> Open {
+    let of = |system: &System, at: At| {
+        let class = vcpu(system, at).server.as_ref().map(|server| server.class.value);
+        (given(system, at), class)
+    };
+    let differs = |at: &&At| of(one, **at) != of(other, **at);
+    Open { budgets: open.budgets.iter().filter(differs).copied().collect(), ..Open::default() }
 }
 
 /// Returns a plan with less processor time, where PCPUs do not affect each other.
