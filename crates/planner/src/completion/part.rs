@@ -144,3 +144,52 @@ pub(super) fn alone(vm: &Vm, slot: Slot) -> Option<Vm> {
     (alone.least_colors, alone.power_of_two) = (vm.least_colors, vm.power_of_two);
     Some(alone)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use verdict::Verdict;
+
+    use super::*;
+
+    /// A VM whose VCPU has a task that takes `wcet` us, and another one with these lines.
+    fn described(vcpu: &str, wcet: u64, lines: &str) -> System {
+        let text = format!(
+            "platform = \"qemu-virt\"\n[[vm]]\nname = \"a\"\nboot = \"raw\"\nmemory = \"1MiB\"\n\
+             kernel = \"k\"\n[[vm.vcpu]]\n{vcpu}\n[[vm.task]]\nname = \"t\"\nperiod = \"2ms\"\n\
+             wcet = \"{wcet}us\"\nvcpu = 0\n[[vm.task]]\nname = \"s\"\nperiod = \"1ms\"\n\
+             wcet = \"0.2ms\"\nvcpu = 0\n{lines}\n"
+        );
+        System::from_toml("s.toml", &text, Path::new("")).unwrap_or_else(|it| panic!("{it}"))
+    }
+
+    /// That a whole PCPU is too little is said only where `check` says so of a VCPU that has one; the
+    /// planner's own model may be stricter.
+    #[test]
+    fn what_is_late_on_a_whole_pcpu_is_late_by_check() {
+        let open = "server = \"deferrable\"\nperiod = \"1ms\"";
+        let whole = format!("{open}\nbudget = \"1ms\"\npcpu = 0");
+        let mut stricter = 0;
+        for lines in [
+            "",
+            "exits = 3",
+            "self_suspension = \"50us\"\nexits = 1",
+            "jitter = \"100us\"\ndeadline = \"0.8ms\"",
+        ] {
+            let (mut in_time, mut late) = (0, 0);
+            for wcet in (1_000..1_640).step_by(5) {
+                let given = described(&whole, wcet, lines);
+                let plan = plan::make(&given).unwrap_or_else(|it| panic!("{it}"));
+                let is_enough = Verdict::of_plan(&plan, Some(&given)).schedulable;
+                let system = described(open, wcet, lines);
+                let part = Part::Vcpu(0);
+                assert_eq!(is_late(&system, 0, part), !is_enough, "{lines}: {wcet} us");
+                stricter += u64::from(is_enough && !fits(&system, 0, part));
+                *(if is_enough { &mut in_time } else { &mut late }) += 1;
+            }
+            println!("{lines:?}: {in_time} {late} {stricter}");
+            assert!(in_time > 0 && late > 0, "{lines}");
+        }
+    }
+}

@@ -58,7 +58,9 @@ pub fn least_time(system: &System, planned: System, request: &Request<'_>) -> Sy
         // change is not worth it.
         let cannot_grow = limits.as_ref().is_none_or(|limits| limits.are_most(&best));
         let next = match cannot_grow {
-            true => finish::shrink(&judge, &changed_budgets(&open, &best, &next.system), next.system),
+            true => {
+                finish::shrink(&judge, &changed_budgets(&open, &best, &next.system), next.system)
+            }
             false => next.system,
         };
         if cannot_grow && value(&next) >= value(&best) {
