@@ -164,13 +164,11 @@ mod tests {
         System::from_toml("s.toml", &text, Path::new("")).unwrap_or_else(|it| panic!("{it}"))
     }
 
-    /// That a whole PCPU is too little is said only where `check` says so of a VCPU that has one; the
-    /// planner's own model may be stricter.
+    /// That a whole PCPU is too little is said only where `check` says so of a VCPU that has one.
     #[test]
     fn what_is_late_on_a_whole_pcpu_is_late_by_check() {
         let open = "server = \"deferrable\"\nperiod = \"1ms\"";
         let whole = format!("{open}\nbudget = \"1ms\"\npcpu = 0");
-        let mut stricter = 0;
         for lines in [
             "",
             "exits = 3",
@@ -185,10 +183,10 @@ mod tests {
                 let system = described(open, wcet, lines);
                 let part = Part::Vcpu(0);
                 assert_eq!(is_late(&system, 0, part), !is_enough, "{lines}: {wcet} us");
-                stricter += u64::from(is_enough && !fits(&system, 0, part));
+                // The planner's own model, which is asked first, may be too strict, but no less.
+                assert!(is_enough || !fits(&system, 0, part), "{lines}: {wcet} us");
                 *(if is_enough { &mut in_time } else { &mut late }) += 1;
             }
-            println!("{lines:?}: {in_time} {late} {stricter}");
             assert!(in_time > 0 && late > 0, "{lines}");
         }
     }
