@@ -15,10 +15,12 @@ use super::advice::trials::Help;
 use super::cost::Scale;
 use super::toward::toward;
 use super::whole::{self, Request, kinds, longer};
-use super::{Objective, Obstacle, Options, Outcome, Refusal, explain, numbers, refusal};
+use super::{
+    HEAVIER_MAX, Objective, Obstacle, Options, Outcome, Refusal, explain, numbers, refusal,
+};
 
 /// So often a search that found no plan begins again with other random numbers and the same effort:
-/// some beginnings lead nowhere, and which ones is luck.
+/// some beginnings lead nowhere, and which ones is luck. In large systems each takes too long.
 const AGAIN: u32 = 2;
 /// Effort is doubled so often at most: what is too much for it must not take all of the time.
 const DOUBLED_MAX: u32 = 6;
@@ -97,12 +99,14 @@ impl Rounds<'_> {
     /// locks of a plan that holds, and this plan: all that is left open can be improved by small
     /// steps.
     pub fn first(&self, grown: &System, objective: Objective) -> Result<(System, System), Refusal> {
+        let tasks: usize = grown.vms.iter().map(|vm| vm.tasks.len()).sum();
+        let again = if tasks > HEAVIER_MAX { 0 } else { AGAIN };
         let mut before = None;
         let mut number: u32 = 0;
         loop {
             let ran_out = Cell::new(false);
             let seed = self.request.seed.wrapping_add(number.into());
-            let request = Request { seed, ..self.of(number.saturating_sub(AGAIN), &ran_out) };
+            let request = Request { seed, ..self.of(number.saturating_sub(again), &ran_out) };
             let (fixed, planned) = numbers::attempt_all(grown.clone(), objective, &request);
             let obstacle = match planned {
                 Ok(planned) => return Ok((kinds::fixed(&fixed, &planned), planned)),
@@ -115,7 +119,7 @@ impl Rounds<'_> {
                 return Err(Refusal::NoPlan(explain::ended(&fixed, obstacle, candidates)));
             }
             let is_certain = matches!(obstacle, Obstacle::Input(_) | Obstacle::Certain(_));
-            let is_last = !self.more && number >= AGAIN;
+            let is_last = !self.more && number >= again;
             if is_last || is_certain || !ran_out.get() {
                 return Err(refusal(&fixed, obstacle, &Help::new(self.interrupted)));
             }
