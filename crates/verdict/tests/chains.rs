@@ -19,6 +19,8 @@ struct Drawn {
     offset: u64,
     budget: u64,
     sporadic: bool,
+    /// Execution time of a task above it, with half of the period; 0 if there is none.
+    above: u64,
 }
 
 fn drawn(random: &mut Random, sporadic: bool) -> Drawn {
@@ -29,17 +31,25 @@ fn drawn(random: &mut Random, sporadic: bool) -> Drawn {
         offset: random.between(0, 40),
         budget: random.between(2, 5),
         sporadic,
+        above: random.between(0, 1),
     }
 }
 
 fn description(tasks: &[Drawn], chain: &str) -> String {
     let vm = |(index, task): (usize, &Drawn)| {
-        let Drawn { period, wcet, budget, sporadic, .. } = task;
+        let Drawn { period, wcet, budget, sporadic, above, .. } = task;
+        let above = match above {
+            0 => String::new(),
+            wcet => format!(
+                "[[vm.task]]\nname = \"above\"\nperiod = \"{}us\"\nwcet = \"{wcet}us\"\npriority = 2\n",
+                period / 2
+            ),
+        };
         format!(
             "[[vm]]\nname = \"v{index}\"\nmemory = \"16MiB\"\nkernel = \"a\"\nboot = \"raw\"\n\
              [[vm.vcpu]]\npcpu = {}\nserver = \"deferrable\"\nbudget = \"{budget}us\"\nperiod = \"10us\"\n\
              [[vm.task]]\nname = \"t\"\nperiod = \"{period}us\"\nwcet = \"{wcet}us\"\n\
-             deadline = \"1s\"\nsporadic = {sporadic}\n",
+             deadline = \"1s\"\nsporadic = {sporadic}\npriority = 1\n{above}",
             index % 2
         )
     };
@@ -63,6 +73,16 @@ fn simulated(tasks: &[Drawn], seed: u64) -> Option<Vec<Vec<(u64, u64)>>> {
             overrun: Duration(0),
         };
         let more = task.period / 2;
+        let above = sim::Task {
+            name: "above".into(),
+            offset: 0,
+            period: task.period / 2,
+            deadline: 1_000_000,
+            release: Release::Periodic,
+            execution: Execution::Always(task.above),
+            accesses: Accesses::None,
+        };
+        let above = (task.above > 0).then_some(above);
         let task = sim::Task {
             name: "t".into(),
             offset: task.offset,
@@ -78,7 +98,9 @@ fn simulated(tasks: &[Drawn], seed: u64) -> Option<Vec<Vec<(u64, u64)>>> {
             },
             accesses: Accesses::None,
         };
-        sim::Vcpu::new("v", Policy::Deferrable(server), vec![task])
+        // The highest priority first: the task of the chain is the last one.
+        let tasks = above.into_iter().chain([task]).collect();
+        sim::Vcpu::new("v", Policy::Deferrable(server), tasks)
     };
     let mut pcpus = vec![Vec::new(), Vec::new()];
     for (index, task) in tasks.iter().enumerate() {
@@ -87,9 +109,14 @@ fn simulated(tasks: &[Drawn], seed: u64) -> Option<Vec<Vec<(u64, u64)>>> {
     let pcpus = pcpus.into_iter().map(|vcpus| sim::Pcpu { vcpus }).collect();
     let mut simulation = Simulation::new(&sim::System::new(pcpus), seed).ok()?;
     let mut jobs = vec![(Vec::new(), Vec::new()); tasks.len()];
+    let is_last = |index: usize, task: usize| task == usize::from(tasks[index].above > 0);
     let mut observer = |at: u64, pcpu: usize, event: Event| match event {
-        Event::Release { vcpu, .. } => jobs[2 * vcpu + pcpu].0.push(at),
-        Event::Complete { vcpu, .. } => jobs[2 * vcpu + pcpu].1.push(at),
+        Event::Release { vcpu, task } if is_last(2 * vcpu + pcpu, task) => {
+            jobs[2 * vcpu + pcpu].0.push(at);
+        }
+        Event::Complete { vcpu, task, .. } if is_last(2 * vcpu + pcpu, task) => {
+            jobs[2 * vcpu + pcpu].1.push(at);
+        }
         _ => {}
     };
     let limits = sim::Limits { until: 20_000, events: u64::MAX };
@@ -186,7 +213,8 @@ fn no_chain_takes_longer_than_its_bound() {
 #[test]
 fn the_bound_is_the_sum_of_periods_and_response_times() {
     let chain = "steps = [\"v0.t\", \"v1.t\", \"v2.t\"]\nmax_reaction = \"1s\"";
-    let task = |period, wcet| Drawn { period, wcet, offset: 0, budget: 3, sporadic: false };
+    let task =
+        |period, wcet| Drawn { period, wcet, offset: 0, budget: 3, sporadic: false, above: 0 };
     let tasks = [task(20, 2), task(50, 3), task(100, 4)];
     let verdict = judged(&description(&tasks, chain));
     let steps = &verdict.chains[0].steps;
