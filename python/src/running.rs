@@ -8,7 +8,7 @@ use std::time::Duration;
 use lab::cachescope;
 use lab::hypervisor;
 use lab::load;
-use lab::run::{Clock, End, GRACE, OnQemu, Options, Prepared};
+use lab::run::{Clock, End, OnQemu, Options, Prepared};
 use pyo3::prelude::*;
 
 use crate::failure::{Failure, json};
@@ -60,7 +60,7 @@ fn ran(
     }
     let found = hypervisor::find(named(hypervisor).as_deref())?;
     let mut prepared = OnQemu::new(&system, &found, options)?;
-    let Some(ran) = prepared.start()?.wait(|_| false, GRACE, stop) else {
+    let Some(ran) = prepared.start()?.wait(|_| false, stop) else {
         // Nobody looks at what comes after Ctrl-C.
         return Ok(String::new());
     };
