@@ -178,7 +178,7 @@ fn assemble(
         platform,
         locks: system.locks,
         resources: kept.map(resource).collect(),
-        channels: channels::channels(&system.channels, &channels),
+        channels: channels::channels(system, &channels),
         vms: vms.collect(),
     }
 }

@@ -71,6 +71,20 @@ fn a_channel_of_no_size_has_a_page() {
     assert_eq!(plan.channels[0].memory.size.0, 4096);
 }
 
+/// Where a device of one of its VMs is, a channel is not.
+#[test]
+fn channels_lie_beside_devices() {
+    let device = "[[vm.device]]\ncompatible = \"x\"\naddress = 0x0901_0000\nsize = \"8KiB\"\n";
+    let text = format!("{RIGHT}\n{device}guest_address = 0x3000_1000\n");
+    let plan = planned(&text);
+    let places: Vec<_> = plan.channels.iter().map(|it| it.memory.ipa).collect();
+    assert_eq!(places, [Ipa(0x3000_3000), Ipa(0x3000_5000)]);
+    // At the end of all addresses there is no place, and no loop without an end.
+    let text = format!("{RIGHT}\n{device}guest_address = 0xffff_ffff_ffff_e000\n");
+    let system = System::from_toml("s.toml", &text, "".as_ref());
+    assert!(system.and_then(|system| plan::make(&system)).is_err());
+}
+
 /// Channels lie beside coloured RAM, too, whose areas interleave.
 #[test]
 fn channels_lie_beside_coloured_ram() {
