@@ -1,7 +1,6 @@
 //! A search in rounds.
 //!
-//! The first round is all of a search without time, unless it finds no plan: then it begins again
-//! with other random numbers. Where there is time, each further one has twice
+//! The first round is all of a search without time. Where there is time, each further one has twice
 //! the effort and other random numbers, and begins with the best plan so far, which it can only make
 //! better: more time never leads to a worse plan.
 
@@ -15,13 +14,8 @@ use super::advice::trials::Help;
 use super::cost::Scale;
 use super::toward::toward;
 use super::whole::{self, Request, kinds, longer};
-use super::{
-    HEAVIER_MAX, Objective, Obstacle, Options, Outcome, Refusal, explain, numbers, refusal,
-};
+use super::{Objective, Obstacle, Options, Outcome, Refusal, explain, numbers, refusal};
 
-/// So often a search that found no plan begins again with other random numbers and the same effort:
-/// some beginnings lead nowhere, and which ones is luck. In large systems each takes too long.
-const AGAIN: u32 = 2;
 /// Effort is doubled so often at most: what is too much for it must not take all of the time.
 const DOUBLED_MAX: u32 = 6;
 
@@ -99,14 +93,11 @@ impl Rounds<'_> {
     /// locks of a plan that holds, and this plan: all that is left open can be improved by small
     /// steps.
     pub fn first(&self, grown: &System, objective: Objective) -> Result<(System, System), Refusal> {
-        let tasks: usize = grown.vms.iter().map(|vm| vm.tasks.len()).sum();
-        let again = if tasks > HEAVIER_MAX { 0 } else { AGAIN };
         let mut before = None;
-        let mut number: u32 = 0;
+        let mut number = 0;
         loop {
             let ran_out = Cell::new(false);
-            let seed = self.request.seed.wrapping_add(number.into());
-            let request = Request { seed, ..self.of(number.saturating_sub(again), &ran_out) };
+            let request = self.of(number, &ran_out);
             let (fixed, planned) = numbers::attempt_all(grown.clone(), objective, &request);
             let obstacle = match planned {
                 Ok(planned) => return Ok((kinds::fixed(&fixed, &planned), planned)),
@@ -119,8 +110,7 @@ impl Rounds<'_> {
                 return Err(Refusal::NoPlan(explain::ended(&fixed, obstacle, candidates)));
             }
             let is_certain = matches!(obstacle, Obstacle::Input(_) | Obstacle::Certain(_));
-            let is_last = !self.more && number >= again;
-            if is_last || is_certain || !ran_out.get() {
+            if !self.more || is_certain || !ran_out.get() {
                 return Err(refusal(&fixed, obstacle, &Help::new(self.interrupted)));
             }
             before = Some((fixed, obstacle));
