@@ -56,7 +56,7 @@ pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
                         Some(plan) => verdict.certificates(plan, &system),
                         None => verdict.certificates_without_plan(&system, &plan::assign(&system)?),
                     };
-                    Some(certificate::write(folder, &vcpus)?)
+                    Some(lab::certificate::write(folder, &vcpus)?)
                 }
             };
             let raised = [deadlines::raised(&system), chains::without_channel(&system)].concat();
@@ -90,7 +90,7 @@ pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
         }
         text.push_str(&bounds::show(&verdict));
         text.extend(grows.as_ref().map(sensitivity::show));
-        text.extend(theorems.as_ref().map(certificate::Written::show));
+        text.extend(theorems.as_ref().map(certificate::show));
         text.extend(advice.iter().map(|advice| format!("\nhelp: {advice}\n")));
         let missing = missing.iter().map(|path| {
             format!("{path} does not exist yet; `make build` makes the files below build/")
@@ -143,6 +143,6 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     sensitivity: Option<&'a Sensitivity>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    certificate: Option<&'a certificate::Written>,
+    certificate: Option<&'a lab::certificate::Written>,
     errors: Vec<Entry>,
 }

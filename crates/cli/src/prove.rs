@@ -46,6 +46,7 @@ fn wanted(options: &ProveOptions) -> proof::Options {
         simulate: options.simulate,
         cachescope_options: options.cachescope_option.clone(),
         hypervisor: options.hypervisor.clone(),
+        certificate: options.certificate,
     }
 }
 

@@ -140,3 +140,35 @@ fn a_published_figure_is_confirmed() {
     assert!(claims.iter().all(|claim| claim["verdict"] == "confirmed"), "{claims:#?}");
     assert!(output.path().join("vcache-fig8/plot.svg").is_file());
 }
+
+/// Bounds are theorems, too. Where Coq is installed it checks them; otherwise the proof says that nobody did.
+#[test]
+fn bounds_are_theorems_that_coq_checks_where_it_is_installed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    let file = project().join("systems/channel.toml");
+    let (status, document) = prove(&file, &out, &["--simulate", "1s", "--certificate"]);
+    assert_eq!((status, &document["ok"]), (Some(0), &Value::Bool(true)), "{document:#}");
+    let theorems = &document["theorems"];
+    let bounds = theorems["bounds"].as_array().expect("theorems");
+    let tasks: Vec<_> = bounds.iter().map(|it| it["task"].as_str().expect("a task")).collect();
+    assert_eq!(tasks, ["route", "control"]);
+    for (bound, task) in bounds.iter().zip(document["tasks"].as_array().expect("tasks")) {
+        assert_eq!(bound["response_ns"], task["bound_with_ns"]);
+        let text = fs::read_to_string(
+            out.join("certificate").join(bound["file"].as_str().expect("a file")),
+        );
+        let theorem = format!("Theorem {}", bound["theorem"].as_str().expect("a name"));
+        assert!(text.expect("a certificate").contains(&theorem), "{theorem}");
+    }
+    assert_eq!(theorems["refused"], Value::Null);
+    let coq = Command::new("coqc").arg("--print-version").output();
+    let has_coq = coq.is_ok_and(|it| it.status.success());
+    assert_eq!(theorems["checked_by_coq"].is_string(), has_coq, "{theorems:#}");
+    let page = fs::read_to_string(out.join("report.html")).expect("a page");
+    assert!(page.contains(if has_coq { "Checked by Coq" } else { "nobody has checked" }));
+    // They are no longer there when a proof replaces this one that has none.
+    let (status, document) = prove(&file, &out, &["--simulate", "1s"]);
+    assert_eq!((status, &document["theorems"]), (Some(0), &Value::Null));
+    assert!(!out.join("certificate").exists());
+}

@@ -14,6 +14,7 @@ pub mod amount;
 pub mod board;
 pub mod boot;
 pub mod cachescope;
+pub mod certificate;
 pub mod chains;
 pub mod console;
 pub mod deadlines;

@@ -14,6 +14,7 @@ mod origin;
 mod prove;
 mod sections;
 mod tasks;
+mod theorems;
 mod traffic;
 
 use system::plan;

@@ -22,6 +22,7 @@ pub use data::origin::{Command, Fact, File, Origin};
 pub use data::run::{Run, Section, VmRun};
 pub use data::system::{Check, Decision, Platform, Vcpu, Vm};
 pub use data::task::{Responses, Task, Term};
+pub use data::theorem::{Checked, Theorem, Theorems, Unproved};
 pub use data::timeline::{Lane, LaneKind, Mark, MarkKind, Span, SpanKind, Timeline};
 
 /// Everything that the page shows.
@@ -59,6 +60,8 @@ pub struct Proof {
     pub with: Option<Run>,
     /// Accesses to memory against budgets, each of a VCPU or of a VM.
     pub traffic: Vec<Traffic>,
+    /// The bounds with the plan as theorems, if that was asked for.
+    pub theorems: Option<Theorems>,
     /// The inputs of the proof, and the commands that repeat it.
     pub origin: Origin,
 }

@@ -2,7 +2,7 @@
 
 mod rover;
 
-use report::proof::Proof;
+use report::proof::{Checked, Proof};
 
 /// Elements that HTML closes by itself.
 const VOID: [&str; 3] = ["meta", "img", "br"];
@@ -176,4 +176,26 @@ fn the_same_proof_gives_the_same_page_and_says_its_size() {
         .filter(char::is_ascii_digit)
         .collect();
     assert_eq!(digits.parse(), Ok(html.len()));
+}
+
+#[test]
+fn theorems_stand_beside_who_has_checked_them() {
+    let mut proof = rover::rover();
+    let page = proof.html();
+    for part in [
+        "Checked by Coq 8.16.1: 1 of 2 bounds.",
+        "bound_of_wheels in vm_drive_0.v",
+        "none: it waits for",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    let theorems = proof.theorems.as_mut().expect("some");
+    theorems.checked = Checked::NoCoq;
+    assert!(proof.html().contains("which nobody has checked: Coq is missing"));
+    let theorems = proof.theorems.as_mut().expect("some");
+    let refused = "vm_drive_0.v: Error: <no>.".into();
+    theorems.checked = Checked::Refused { version: "8.16.1".into(), refused };
+    assert!(proof.html().contains("Coq 8.16.1 does not accept vm_drive_0.v: Error: &lt;no&gt;."));
+    proof.theorems = None;
+    assert!(!proof.html().contains("Bounds as theorems"));
 }

@@ -19,6 +19,7 @@ use crate::words::{append, time};
 Examples:
   bulkhead prove systems/rover.toml -o build/demo --append linux=bulkhead.job=demo
   bulkhead prove system.toml --json > proof.json
+  bulkhead prove systems/channel.toml --certificate -o build/channel
 
 The folder then contains report.html, results.json, both plans, traces and counts.
 
@@ -43,6 +44,9 @@ pub struct ProveOptions {
     /// Pass an option to cachescope, such as bus=20ns; may be given several times
     #[arg(long, value_name = "KEY=VALUE", value_parser = cachescope::option)]
     pub cachescope_option: Vec<String>,
+    /// Write the bounds as theorems, too, and have Coq check them if it is installed (a minute)
+    #[arg(long)]
+    pub certificate: bool,
     /// Image of the hypervisor [default: build/hypervisor.elf in this folder or in one above it]
     #[arg(long, value_name = "ELF", env = hypervisor::VARIABLE, hide_env_values = true)]
     pub hypervisor: Option<PathBuf>,

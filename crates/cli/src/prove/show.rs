@@ -1,7 +1,7 @@
 //! A proof for people, as text.
 
 use lab::amount::time;
-use report::proof::{Chain, ChainTimes, Proof, Responses, Run, Task, Traffic};
+use report::proof::{Chain, ChainTimes, Proof, Responses, Run, Task, Traffic, Unproved};
 use report::text::table;
 
 /// Verdicts, one table of the tasks, evictions, budgets, and what does not hold.
@@ -47,6 +47,14 @@ pub fn show(proof: &Proof) -> String {
             ">stopped in",
         ];
         text.push_str(&format!("\n{}", table(&heading, &budgets)));
+    }
+    if let Some(theorems) = &proof.theorems {
+        text.push_str(&format!("\n{}\n", theorems.summary()));
+        for Unproved { vm, vcpu, task, reason } in &theorems.without {
+            text.push_str(&format!(
+                "  no theorem for task `{task}` on VCPU {vcpu} of VM `{vm}`: {reason}\n"
+            ));
+        }
     }
     for note in &proof.notes {
         text.push_str(&format!("\nnote: {note}"));

@@ -1,6 +1,6 @@
 //! A proof for programs. Names are stable and carry their units.
 
-use report::proof::{Chain, ChainTimes, Proof, Responses, Run};
+use report::proof::{Chain, ChainTimes, Checked, Proof, Responses, Run, Theorems};
 use serde::Serialize;
 
 /// `results.json`.
@@ -19,6 +19,7 @@ pub struct Document<'a> {
     reasons: Vec<ReasonDocument<'a>>,
     tasks: Vec<TaskDocument<'a>>,
     chains: Vec<ChainDocument<'a>>,
+    theorems: Option<TheoremsDocument<'a>>,
     without: Option<RunDocument<'a>>,
     with: Option<RunDocument<'a>>,
     budgets: Vec<BudgetDocument<'a>>,
@@ -60,6 +61,35 @@ struct ChainDocument<'a> {
     simulated: ChainTimesDocument,
     without: ChainTimesDocument,
     with: ChainTimesDocument,
+}
+
+#[derive(Serialize)]
+struct TheoremsDocument<'a> {
+    folder: &'a str,
+    /// The version of Coq that has checked them, if one has.
+    checked_by_coq: Option<&'a str>,
+    /// What Coq does not accept.
+    refused: Option<&'a str>,
+    bounds: Vec<TheoremDocument<'a>>,
+    without: Vec<UnprovedDocument<'a>>,
+}
+
+#[derive(Serialize)]
+struct TheoremDocument<'a> {
+    vm: &'a str,
+    vcpu: usize,
+    task: &'a str,
+    file: &'a str,
+    theorem: &'a str,
+    response_ns: u64,
+}
+
+#[derive(Serialize)]
+struct UnprovedDocument<'a> {
+    vm: &'a str,
+    vcpu: usize,
+    task: &'a str,
+    reason: &'a str,
 }
 
 #[derive(Serialize)]
@@ -185,6 +215,7 @@ impl<'a> Document<'a> {
             reasons: reasons.collect(),
             tasks: tasks.collect(),
             chains: proof.chains.iter().map(chain).collect(),
+            theorems: proof.theorems.as_ref().map(theorems),
             without: proof.without.as_ref().map(|run| run_document(proof, run)),
             with: proof.with.as_ref().map(|run| run_document(proof, run)),
             budgets: budgets.collect(),
@@ -207,6 +238,35 @@ fn chain(it: &Chain) -> ChainDocument<'_> {
         simulated: times(&it.simulated),
         without: times(&it.without),
         with: times(&it.with),
+    }
+}
+
+fn theorems(it: &Theorems) -> TheoremsDocument<'_> {
+    let bounds = it.bounds.iter().map(|it| TheoremDocument {
+        vm: &it.vm,
+        vcpu: it.vcpu,
+        task: &it.task,
+        file: &it.file,
+        theorem: &it.theorem,
+        response_ns: it.response_ns,
+    });
+    let without = it.without.iter().map(|it| UnprovedDocument {
+        vm: &it.vm,
+        vcpu: it.vcpu,
+        task: &it.task,
+        reason: &it.reason,
+    });
+    let (checked_by_coq, refused) = match &it.checked {
+        Checked::Nothing | Checked::NoCoq => (None, None),
+        Checked::By { version } => (Some(version.as_str()), None),
+        Checked::Refused { refused, .. } => (None, Some(refused.as_str())),
+    };
+    TheoremsDocument {
+        folder: &it.folder,
+        checked_by_coq,
+        refused,
+        bounds: bounds.collect(),
+        without: without.collect(),
     }
 }
 

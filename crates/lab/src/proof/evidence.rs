@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ::trace::Trace;
-use report::proof::{Check, Proof, Run, VmRun};
+use report::proof::{Check, Proof, Run, Theorems, VmRun};
 use verdict::Verdict;
 
 use super::execute::Executed;
@@ -39,7 +39,7 @@ pub struct Evidence<'a> {
 
 impl Evidence<'_> {
     /// Returns the proof that follows from the evidence; `notes` come first.
-    pub fn proof(&self, notes: Vec<String>) -> Result<Proof, Failure> {
+    pub fn proof(&self, notes: Vec<String>, theorems: Option<Theorems>) -> Result<Proof, Failure> {
         let Self { system, with, without, .. } = self;
         let verdict = verdict(system);
         let verdict_without = self.plain.map(self::verdict);
@@ -57,6 +57,7 @@ impl Evidence<'_> {
             check_without: verdict_without.as_ref().map(check).unwrap_or_default(),
             check_with: check(&verdict),
             traffic: traffic::traffic(system, &with.trace, series)?,
+            theorems,
             ..Proof::default()
         };
         let tasks = &mut proof.tasks;

@@ -1,6 +1,6 @@
 //! Judges if everything holds with the plan.
 
-use report::proof::{Cache, Proof, Responses, Task};
+use report::proof::{Cache, Checked, Proof, Responses, Task};
 
 use super::chains;
 use crate::amount::time;
@@ -13,6 +13,11 @@ pub fn failures(proof: &Proof) -> Vec<String> {
         of_task(proof, task, &mut failures);
     }
     failures.extend(proof.chains.iter().flat_map(chains::failures));
+    if let Some(theorems) = &proof.theorems
+        && let Checked::Refused { .. } = theorems.checked
+    {
+        failures.push(theorems.summary());
+    }
     let cache = proof.with.as_ref().and_then(|run| run.cache.as_ref());
     let isolated = proof.vms.iter().any(|vm| !vm.colors.is_empty());
     if let Some(cache) = cache.filter(|_| isolated) {

@@ -33,6 +33,8 @@ pub struct Options {
     pub cachescope_options: Vec<String>,
     /// The hypervisor, if not the one that was built.
     pub hypervisor: Option<PathBuf>,
+    /// True if bounds are also written as theorems, which Coq checks if it is installed.
+    pub certificate: bool,
 }
 
 /// A proof whose results are written.
@@ -82,12 +84,24 @@ pub fn prove(options: &Options, watch: &dyn Watch) -> Result<Option<Proven>, Fai
         return Ok(None);
     };
 
+    let mut theorems = None;
+    if options.certificate {
+        watch.step("check the bounds with Coq");
+        theorems = super::theorems::theorems(&system, &folder, watch)?;
+        if theorems.is_none() {
+            return Ok(None);
+        }
+    }
+
     watch.step("write the report");
     let evidence = Evidence { system: &system, plain: plain.as_ref(), simulated, with, without };
-    let mut proof = evidence.proof(notes)?;
+    let mut proof = evidence.proof(notes, theorems)?;
     proof.origin = origin::origin(options, &evidence, &hypervisor.path, &folder)?;
     let results = write(&folder, &system, plain.as_ref(), &proof)?;
     folder.finish()?;
+    if !options.certificate {
+        super::theorems::remove(&folder)?;
+    }
     Ok(Some(Proven { proof, results, page: folder.place(PAGE) }))
 }
 

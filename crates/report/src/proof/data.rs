@@ -7,4 +7,5 @@ pub mod origin;
 pub mod run;
 pub mod system;
 pub mod task;
+pub mod theorem;
 pub mod timeline;

@@ -14,6 +14,7 @@ mod shell;
 mod story;
 mod svg;
 mod tasks;
+mod theorems;
 mod ticks;
 mod timeline;
 mod timelines;
@@ -41,6 +42,7 @@ pub fn html(proof: &Proof) -> String {
         decisions::part(proof),
         tasks::part(proof),
         chains::part(proof),
+        theorems::part(proof),
         timelines::part(proof),
         cache::part(proof),
         memory::part(proof),

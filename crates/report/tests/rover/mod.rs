@@ -5,8 +5,8 @@ mod runs;
 mod system;
 
 use report::proof::{
-    Chain, ChainTimes, Check, Command, Decision, Fact, File, Lane, Origin, Owner, Platform, Proof,
-    Span,
+    Chain, ChainTimes, Check, Checked, Command, Decision, Fact, File, Lane, Origin, Owner,
+    Platform, Proof, Span, Theorem, Theorems, Unproved,
 };
 
 use runs::{cache, run, traffic};
@@ -38,6 +38,7 @@ pub fn rover() -> Proof {
         }],
         tasks: tasks(),
         chains: vec![chain()],
+        theorems: Some(theorems()),
         check_without: Check {
             schedulable: Some(false),
             notes: vec!["Nothing limits the memory accesses of `linux` and `noise`.".into()],
@@ -185,5 +186,27 @@ fn origin() -> Origin {
             file("trace of the run with the plan", "build/demo/with.trace"),
         ],
         facts: vec![fact("Bulkhead", "0.1.0"), fact("QEMU", "10.0.2")],
+    }
+}
+
+/// One bound is a theorem, and one is not.
+fn theorems() -> Theorems {
+    Theorems {
+        folder: "build/demo/certificate".into(),
+        bounds: vec![Theorem {
+            vm: "drive".into(),
+            vcpu: 0,
+            task: "wheels".into(),
+            file: "vm_drive_0.v".into(),
+            theorem: "bound_of_wheels".into(),
+            response_ns: 154_796,
+        }],
+        without: vec![Unproved {
+            vm: "drive".into(),
+            vcpu: 0,
+            task: "slip".into(),
+            reason: "it waits for memory accesses of other PCPUs".into(),
+        }],
+        checked: Checked::By { version: "8.16.1".into() },
     }
 }

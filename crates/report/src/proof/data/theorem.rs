@@ -1,0 +1,87 @@
+//! Bounds as theorems, and who has checked them.
+
+/// The bounds of tasks as theorems.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Theorems {
+    /// The folder in which the files are.
+    pub folder: String,
+    /// Bounds with a theorem.
+    pub bounds: Vec<Theorem>,
+    /// Tasks whose bounds have none.
+    pub without: Vec<Unproved>,
+    /// Who has checked the theorems.
+    pub checked: Checked,
+}
+
+/// A bound that is a theorem.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Theorem {
+    /// Name of the VM.
+    pub vm: String,
+    /// The index of the VCPU in the VM.
+    pub vcpu: usize,
+    /// Name of the task.
+    pub task: String,
+    /// Name of the file.
+    pub file: String,
+    /// Name of the theorem.
+    pub theorem: String,
+    /// The bound on the response time in nanoseconds.
+    pub response_ns: u64,
+}
+
+/// A task whose bound has no theorem.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Unproved {
+    /// Name of the VM.
+    pub vm: String,
+    /// The index of the VCPU in the VM.
+    pub vcpu: usize,
+    /// Name of the task.
+    pub task: String,
+    /// The reason: a clause.
+    pub reason: String,
+}
+
+/// Who has checked theorems.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Checked {
+    /// There are none.
+    #[default]
+    Nothing,
+    /// Nobody: Coq is not installed.
+    NoCoq,
+    /// Coq of this version.
+    By {
+        /// The version.
+        version: String,
+    },
+    /// Coq of this version does not accept one of the files.
+    Refused {
+        /// The version.
+        version: String,
+        /// The file, and what Coq says of it.
+        refused: String,
+    },
+}
+
+impl Theorems {
+    /// Returns who has checked how many bounds: a sentence without an end.
+    pub fn summary(&self) -> String {
+        let (proved, all) = (self.bounds.len(), self.bounds.len() + self.without.len());
+        match &self.checked {
+            Checked::Nothing => format!("no bound of {all} is a theorem"),
+            Checked::NoCoq => format!(
+                "theorems for {proved} of {all} bounds, which nobody has checked: Coq is missing (Debian \
+                 package `coq`); `make -C {}` checks them",
+                self.folder
+            ),
+            Checked::By { version } => {
+                format!("checked by Coq {version}: {proved} of {all} bounds")
+            }
+            Checked::Refused { version, refused } => {
+                format!("Coq {version} does not accept {refused}")
+            }
+        }
+    }
+}
