@@ -157,7 +157,7 @@ struct bulkhead_channel_info {
 	bool writes; /* whether this VM writes it */
 };
 
-/* Finds at most this number of channels of this VM; returns how many. */
+/* Finds at most this number of channels of this VM, by ascending address; returns how many. */
 size_t bulkhead_channels(struct bulkhead_channel_info *channels, size_t most);
 
 /*

@@ -48,6 +48,9 @@
 /* Most bytes of a channel. */
 #define BULKHEAD_CHANNEL_BYTES_MAX 0x800000
 
+_Static_assert(ATOMIC_LLONG_LOCK_FREE == 2,
+	       "channels need a CPU that loads and stores 64 bits at once: compile for a later one");
+
 /* ---- What both sides know ---- */
 
 /* Where messages of one size are. */
@@ -216,6 +219,13 @@ static inline bool bulkhead_channel_copy(const struct bulkhead_channel *channel,
 	return bulkhead_channel_load(slot) == number;
 }
 
+/* Bytes of the writer's messages, as it says: to explain BULKHEAD_OTHER_SIZE, not to compute with. */
+static inline uint64_t bulkhead_size_of_writer(const struct bulkhead_reader *reader)
+{
+	return bulkhead_channel_load(
+		bulkhead_channel_header(&reader->channel, BULKHEAD_CHANNEL_SIZE));
+}
+
 /* Receives a message of the reader's size, if there is one. */
 static inline enum bulkhead_result bulkhead_receive(struct bulkhead_reader *reader, void *message,
 						    enum bulkhead_which which,
@@ -226,8 +236,7 @@ static inline enum bulkhead_result bulkhead_receive(struct bulkhead_reader *read
 	if (atomic_load_explicit(bulkhead_channel_header(channel, BULKHEAD_CHANNEL_MAGIC),
 				 memory_order_acquire) != BULKHEAD_CHANNEL_MAGIC_VALUE)
 		return BULKHEAD_CLOSED;
-	if (bulkhead_channel_load(bulkhead_channel_header(channel, BULKHEAD_CHANNEL_SIZE)) !=
-	    channel->size)
+	if (bulkhead_size_of_writer(reader) != channel->size)
 		return BULKHEAD_OTHER_SIZE;
 	for (int tries = 0; tries < 3; tries++) {
 		uint64_t newest = atomic_load_explicit(

@@ -1,12 +1,15 @@
 //! `bhctl` as far as it needs no hypervisor: its header, its pure parts, and its messages.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::process::{Command, Output};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use abi::doorbell;
 use abi::hypercall::{self, Error, VmInfo};
 use abi::{channel, limits};
+use rt::channel::{Reader, Received, Writer};
 
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/bhctl");
 /// Errors from here on are the library's own.
@@ -136,30 +139,96 @@ fn the_pure_parts_work() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Messages, also of a hostile writer, and of one beside which readers run; and the memory as guests in Rust see it.
+/// A program that tests channels, compiled with these flags.
+fn channel_program(folder: &Path, flags: &[&str]) -> PathBuf {
+    let program = folder.join("channel");
+    let all = [&["-O2", "-pthread"], flags].concat();
+    compile(&program, &all, &["tests/channel.c".into()]);
+    program
+}
+
+/// Runs a program with this standard input; its standard output.
+fn filter(program: &Path, arguments: &[usize], what: &str, input: &[u8]) -> Vec<u8> {
+    let mut command = Command::new(program);
+    command.arg(what).args(arguments.iter().map(usize::to_string));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
+/// Whatever a writer leaves in the memory, and a writer that never pauses beside readers. The sanitizer
+/// of threads finds accesses to the memory that are not atomic.
 #[test]
-fn messages_go_through_channels() {
+fn messages_of_hostile_and_fast_writers_do_no_harm() {
     let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("channel");
-    let run = |flags: &[&str], what: &str| {
-        let all = [&["-O2", "-pthread"], flags].concat();
-        compile(&program, &all, &["tests/channel.c".into()]);
-        let output = Command::new(&program).arg(what).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        output.stdout
+    let addresses = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+    let threads = ["-fsanitize=thread", "-Wno-error=tsan"];
+    for (flags, what) in [(&addresses[..], "hostile"), (&[], "torn"), (&threads, "torn")] {
+        filter(&channel_program(folder.path(), flags), &[], what, &[]);
+    }
+}
+
+/// The same messages make the same memory in C and in Rust, and both read the same from it.
+#[test]
+fn guests_in_c_and_in_rust_understand_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = channel_program(folder.path(), &["-fsanitize=address,undefined"]);
+    for (size, slots, count) in
+        [(1, 1, 1), (8, 2, 0), (8, 3, 7), (11, 2, 3), (20, 1, 4), (64, 8, 5), (64, 8, 30)]
+    {
+        let bytes = channel::SLOTS + slots * channel::slot_bytes(size) + 8;
+        let words: Vec<_> = (0..bytes / 8).map(|_| AtomicU64::new(0)).collect();
+        let mut writer = Writer::open(&words, size).unwrap();
+        for number in 1..=count {
+            if number == count {
+                writer = Writer::open(&words, size).unwrap();
+            }
+            let message: Vec<_> = (0..size).map(|i| (7 * number + 3 * i) as u8).collect();
+            writer.send(&message);
+        }
+        let memory: Vec<u8> =
+            words.iter().flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes()).collect();
+        let written = filter(&program, &[bytes, size, count], "write", &[]);
+        assert!(memory == written, "{count} messages of {size} bytes in {slots} slots");
+
+        let mut reader = Reader::new(&words, size).unwrap();
+        let mut message = vec![0; size];
+        let mut expected = String::new();
+        let why = loop {
+            match reader.next(&mut message) {
+                Ok(Received { number, lost, epoch }) => {
+                    expected.push_str(&format!("{number} {lost} {epoch}"));
+                    message.iter().for_each(|byte| expected.push_str(&format!(" {byte:02x}")));
+                    expected.push('\n');
+                }
+                Err(why) => break why,
+            }
+        };
+        expected.push_str(&format!("{why}\n"));
+        let read = filter(&program, &[bytes, size], "read", &memory);
+        assert_eq!(String::from_utf8(read).unwrap(), expected);
+    }
+}
+
+/// Guests without an operating system, with all warnings; and no CPU for which a compiler would make two accesses of one.
+#[test]
+fn the_header_of_channels_needs_no_library_but_accesses_of_64_bits() {
+    let check = |flags: &[&str]| {
+        let mut command = Command::new("cc");
+        let strict = ["-std=c11", "-pedantic", "-Wall", "-Wextra", "-Wconversion", "-Wshadow"];
+        command.args(strict).args(["-Werror", "-ffreestanding", "-fsyntax-only", "-x", "c"]);
+        command.args(flags).arg(format!("{SOURCES}/bulkhead_channel.h"));
+        let output = command.output().unwrap();
+        (output.status.success(), String::from_utf8(output.stderr).unwrap())
     };
-    run(&["-fsanitize=address,undefined", "-fno-sanitize-recover=all"], "hostile");
-    run(&[], "torn");
-    let memory = run(&[], "layout");
-    let word =
-        |offset: usize| u64::from_le_bytes(memory[offset..offset + 8].try_into().expect("8 bytes"));
-    let header = [channel::MAGIC, channel::SIZE, channel::EPOCH, channel::NEWEST].map(word);
-    assert_eq!(header, [channel::MAGIC_VALUE, 11, 2, 3]);
-    for (number, text) in [(2, b"2 the world"), (3, b"3 the world")] {
-        let slots = channel::slots(memory.len(), 11) as u64;
-        let slot = channel::SLOTS + ((number - 1) % slots) as usize * channel::slot_bytes(11);
-        assert_eq!(word(slot + channel::NUMBER), number);
-        assert_eq!(&memory[slot + channel::MESSAGE..][..11], text);
+    let (compiles, text) = check(&[]);
+    assert!(compiles, "{text}");
+    if cfg!(target_arch = "x86_64") {
+        let (compiles, text) = check(&["-m32", "-march=i486"]);
+        assert!(!compiles && text.contains("channels need a CPU that loads"), "{text}");
     }
 }
 

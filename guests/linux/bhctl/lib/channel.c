@@ -7,11 +7,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #define DEVICE_TREE "/proc/device-tree"
+
+static int by_address(const void *one, const void *other)
+{
+	const struct bulkhead_channel_info *a = one, *b = other;
+
+	return (a->address > b->address) - (a->address < b->address);
+}
 
 size_t channels_find(const char *tree, struct bulkhead_channel_info *channels, size_t most)
 {
@@ -39,6 +47,7 @@ size_t channels_find(const char *tree, struct bulkhead_channel_info *channels, s
 		count++;
 	}
 	closedir(folder);
+	qsort(channels, count, sizeof *channels, by_address);
 	return count;
 }
 

@@ -4,7 +4,10 @@
 
 #include "../bulkhead.h"
 
-/* Finds at most this number of channels in the device tree in this folder; returns how many. */
+/*
+ * Finds at most this number of channels in the device tree in this folder, by ascending address; returns
+ * how many.
+ */
 size_t channels_find(const char *tree, struct bulkhead_channel_info *channels, size_t most);
 
 #endif

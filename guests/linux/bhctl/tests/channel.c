@@ -14,21 +14,52 @@
 		}                                                                     \
 	} while (0)
 
-/* Two openings and three messages of 11 bytes in a channel with room for two: written out. */
-static void layout(void)
+/* What the test in Rust does as well: byte `i` of message `number`. */
+static unsigned char byte_of(uint64_t number, size_t i)
 {
-	enum { BYTES = BULKHEAD_CHANNEL_SLOTS + 2 * 24 };
-	static uint64_t memory[BYTES / 8];
-	struct bulkhead_writer writer;
-	char text[] = "0 the world";
+	return (unsigned char)(7 * number + 3 * i);
+}
 
-	for (int number = 1; number <= 3; number++) {
-		if (number != 2)
-			CHECK(bulkhead_writer_open(&writer, memory, BYTES, 11));
-		text[0] = (char)('0' + number);
-		CHECK(bulkhead_send(&writer, text) == (uint64_t)number);
+enum { MEMORY_MAX = 4096 };
+static uint64_t given[MEMORY_MAX / 8];
+
+/* Opens a channel of these bytes twice, sends `count` messages, and writes the memory to standard output. */
+static void write_memory(size_t bytes, size_t size, uint64_t count)
+{
+	static unsigned char message[MEMORY_MAX];
+	struct bulkhead_writer writer;
+
+	CHECK(bytes <= MEMORY_MAX && bulkhead_writer_open(&writer, given, bytes, size));
+	for (uint64_t number = 1; number <= count; number++) {
+		if (number == count)
+			CHECK(bulkhead_writer_open(&writer, given, bytes, size));
+		for (size_t i = 0; i < size; i++)
+			message[i] = byte_of(number, i);
+		CHECK(bulkhead_send(&writer, message) == number);
 	}
-	fwrite(memory, 1, BYTES, stdout);
+	CHECK(fwrite(given, 1, bytes, stdout) == bytes);
+}
+
+/* Prints all messages that are in the memory on standard input, and why there is no other one. */
+static void read_memory(size_t bytes, size_t size)
+{
+	static const char *const RESULTS[] = { "", "nothing new", "closed", "other size", "too fast" };
+	static unsigned char message[MEMORY_MAX];
+	struct bulkhead_received received;
+	struct bulkhead_reader reader;
+	enum bulkhead_result result;
+
+	CHECK(bytes <= MEMORY_MAX && fread(given, 1, bytes, stdin) == bytes);
+	CHECK(bulkhead_reader_open(&reader, given, bytes, size));
+	while ((result = bulkhead_receive(&reader, message, BULKHEAD_NEXT, &received)) ==
+	       BULKHEAD_RECEIVED) {
+		printf("%ju %ju %ju", (uintmax_t)received.number, (uintmax_t)received.lost,
+		       (uintmax_t)received.epoch);
+		for (size_t i = 0; i < size; i++)
+			printf(" %02x", message[i]);
+		putchar('\n');
+	}
+	puts(RESULTS[result]);
 }
 
 static uint64_t draw(void)
@@ -43,7 +74,7 @@ static uint64_t draw(void)
 static void hostile(void)
 {
 	enum { BYTES = BULKHEAD_CHANNEL_SLOTS + 3 * 32 };
-	uint64_t *memory = calloc(1, BYTES);
+	uint64_t *memory = calloc(1, BYTES); /* so that the sanitizer knows its end */
 	struct bulkhead_received received;
 	struct bulkhead_reader reader;
 	struct bulkhead_writer writer;
@@ -67,6 +98,10 @@ static void hostile(void)
 	CHECK(received.number == 4 && received.lost == 3 && message[0] == 4 && message[19] == 4);
 	CHECK(bulkhead_receive(&reader, message, BULKHEAD_NEWEST, &received) == BULKHEAD_RECEIVED);
 	CHECK(received.number == 5 && received.lost == 0 && received.epoch == 1);
+	CHECK(bulkhead_reader_open(&reader, memory, BYTES, 8));
+	CHECK(bulkhead_receive(&reader, message, BULKHEAD_NEXT, &received) == BULKHEAD_OTHER_SIZE);
+	CHECK(bulkhead_size_of_writer(&reader) == sizeof message);
+	CHECK(bulkhead_reader_open(&reader, memory, BYTES, sizeof message));
 	for (unsigned int round = 0; round < 300000; round++) {
 		uint64_t values[] = { 0, 1, UINT64_MAX, UINT64_MAX - 1, draw(), sizeof message,
 				      BULKHEAD_CHANNEL_MAGIC_VALUE };
@@ -128,8 +163,14 @@ static void torn(void)
 
 int main(int argc, char **argv)
 {
-	if (argc == 2 && strcmp(argv[1], "layout") == 0)
-		layout();
+	size_t numbers[3] = { 0 };
+
+	for (int i = 2; i < argc && i < 5; i++)
+		numbers[i - 2] = strtoul(argv[i], NULL, 10);
+	if (argc == 5 && strcmp(argv[1], "write") == 0)
+		write_memory(numbers[0], numbers[1], numbers[2]);
+	else if (argc == 4 && strcmp(argv[1], "read") == 0)
+		read_memory(numbers[0], numbers[1]);
 	else if (argc == 2 && strcmp(argv[1], "hostile") == 0)
 		hostile();
 	else if (argc == 2 && strcmp(argv[1], "torn") == 0)

@@ -1,5 +1,6 @@
 /* Tests of what needs no hypervisor: they run on the development machine. */
 #include "../bulkhead.h"
+#include "../lib/channel.h"
 #include "../lib/doorbell.h"
 #include "../lib/serial.h"
 #include "../tool/chase.h"
@@ -108,6 +109,42 @@ static void the_doorbell_is_found_in_a_device_tree(const char *tree)
 	CHECK(!doorbell_find("/nowhere", &address));
 }
 
+static void make_channel(const char *tree, const char *folder, const char *name, unsigned char page,
+			 bool writes)
+{
+	unsigned char reg[16] = { [4] = 0x30, [6] = page, [14] = 0x20 };
+	char node[512];
+
+	snprintf(node, sizeof node, "%s/%s", tree, folder);
+	mkdir(node, 0700);
+	write_file(node, "compatible", "bulkhead,channel", sizeof "bulkhead,channel");
+	write_file(node, "reg", reg, sizeof reg);
+	if (name)
+		write_file(node, "label", name, strlen(name) + 1);
+	if (writes)
+		write_file(node, "bulkhead,writes", "", 0);
+}
+
+/* In the order of their addresses, whatever the order in the folder. */
+static void channels_are_found_in_a_device_tree(const char *tree)
+{
+	struct bulkhead_channel_info channels[3];
+
+	CHECK(channels_find(tree, channels, 3) == 0);
+	make_channel(tree, "channel@30003000", "c", 0x30, false);
+	make_channel(tree, "channel@30000000", "fifteen-letters", 0, false);
+	make_channel(tree, "channel@30002000", "pose", 0x20, true);
+	/* A channel without a name is none of ours. */
+	make_channel(tree, "channel@30001000", NULL, 0x10, true);
+	CHECK(channels_find(tree, channels, 3) == 3);
+	CHECK(strcmp(channels[0].name, "fifteen-letters") == 0 && !channels[0].writes);
+	CHECK(strcmp(channels[1].name, "pose") == 0 && channels[1].writes);
+	CHECK(channels[1].address == 0x30002000 && channels[1].bytes == 0x2000);
+	CHECK(strcmp(channels[2].name, "c") == 0 && channels[2].address == 0x30003000);
+	CHECK(channels_find(tree, channels, 2) == 2);
+	CHECK(channels_find("/nowhere", channels, 3) == 0);
+}
+
 /* Registers that stand still: each load sees what is in memory. */
 static void values_go_through_the_page(void)
 {
@@ -164,6 +201,7 @@ int main(int argc, char **argv)
 	colors_are_read_and_written();
 	answers_on_the_serial_port_are_understood();
 	the_doorbell_is_found_in_a_device_tree(argv[1]);
+	channels_are_found_in_a_device_tree(argv[1]);
 	values_go_through_the_page();
 	a_chase_visits_every_line();
 	return failures > 0;
