@@ -43,6 +43,7 @@ static const char USAGE[] =
 	"      --count N                end after N of them\n"
 	"      --every MS               look each MS milliseconds (1)\n"
 	"      --newest                 the newest message only, each time\n"
+	"      --numbers                count torn ones among those that `send --numbers` makes\n"
 	"      --timeout MS             end when no message comes for so long\n"
 	"  latency, busyloop          tasks to measure with; --help tells more\n"
 	"\n"

@@ -13,6 +13,7 @@
 
 #define BYTES_DEFAULT 64
 #define BYTES_MAX 65536
+#define NO_CHANNELS "this VM has no channels: describe `[[channel]]` with it in `from` or `to`"
 #define YEAR_MS (UINT64_C(366) * 24 * 3600 * 1000)
 
 /* What `send` and `receive` are asked for. */
@@ -30,11 +31,11 @@ int command_channels(int argc, char **argv)
 	if (argc > 1)
 		end_with(STATUS_BAD, "channels takes no arguments, found `%s`", argv[1]);
 	for (size_t i = 0; i < count; i++)
-		printf("bhctl: channel %s bytes=%" PRIu64 " writes=%s\n", channels[i].name,
-		       channels[i].bytes, channels[i].writes ? "yes" : "no");
+		printf("bhctl: channel %s bytes=%" PRIu64 " writes=%s address=0x%" PRIx64 "\n",
+		       channels[i].name, channels[i].bytes, channels[i].writes ? "yes" : "no",
+		       channels[i].address);
 	if (count == 0)
-		end_with(STATUS_NO, "this VM has no channels: describe `[[channel]]` with it in "
-				    "`from` or `to`");
+		end_with(STATUS_NO, "%s", NO_CHANNELS);
 	return STATUS_YES;
 }
 
@@ -60,7 +61,7 @@ static struct wishes wishes(int argc, char **argv, bool sends)
 			wishes.count = number_argument("--count", optarg, 1, UINT64_MAX - 1);
 		else if (option == 'e')
 			wishes.pause_ms = number_argument("--every", optarg, 0, 3600 * 1000);
-		else if (option == 'n' && sends)
+		else if (option == 'n')
 			wishes.numbers = true;
 		else if (option == 'N' && !sends)
 			wishes.newest = true;
@@ -75,7 +76,24 @@ static struct wishes wishes(int argc, char **argv, bool sends)
 		end_with(STATUS_BAD, "%s expects the name of a channel, as in `bhctl %s pose`", argv[0],
 			 argv[0]);
 	wishes.name = argv[optind];
+	if (wishes.numbers && (wishes.bytes < 16 || wishes.bytes % 8 != 0))
+		end_with(STATUS_BAD, "--numbers needs --bytes of at least 16, a multiple of 8");
 	return wishes;
+}
+
+_Noreturn static void no_channel(const char *name)
+{
+	struct bulkhead_channel_info channels[BULKHEAD_CHANNELS_MAX];
+	size_t count = bulkhead_channels(channels, BULKHEAD_CHANNELS_MAX);
+	char names[BULKHEAD_CHANNELS_MAX * (sizeof channels->name + 1)] = "";
+
+	if (count == 0)
+		end_with(STATUS_BAD, "channel `%s`: %s", name, NO_CHANNELS);
+	for (size_t i = 0; i < count; i++) {
+		strcat(names, " ");
+		strcat(names, channels[i].name);
+	}
+	end_with(STATUS_BAD, "channel `%s`: this VM has no channel of this name, but:%s", name, names);
 }
 
 static void *map(const struct wishes *wishes, bool writes, size_t *bytes)
@@ -83,6 +101,8 @@ static void *map(const struct wishes *wishes, bool writes, size_t *bytes)
 	void *memory;
 	int error = bulkhead_channel_map(wishes->name, writes, &memory, bytes);
 
+	if (error == BULKHEAD_ERROR_NO_CHANNEL)
+		no_channel(wishes->name);
 	if (error)
 		end_with(STATUS_BAD, "channel `%s`: %s", wishes->name, bulkhead_explain(error));
 	return memory;
@@ -111,6 +131,19 @@ static uint64_t now(void)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
+/* The counter of the machine, which all its VMs see alike. */
+static uint64_t counter(void)
+{
+#ifdef __aarch64__
+	uint64_t ticks;
+
+	__asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(ticks) : : "memory");
+	return ticks;
+#else
+	return now();
+#endif
+}
+
 int command_send(int argc, char **argv)
 {
 	struct wishes wanted = wishes(argc, argv, true);
@@ -121,8 +154,6 @@ int command_send(int argc, char **argv)
 	size_t capacity = 0, bytes;
 	void *memory;
 
-	if (wanted.numbers && (wanted.bytes < 16 || wanted.bytes % 8 != 0))
-		end_with(STATUS_BAD, "--numbers needs --bytes of at least 16, a multiple of 8");
 	memory = map(&wanted, true, &bytes);
 	message = calloc(1, wanted.bytes);
 	if (!message || !bulkhead_writer_open(&writer, memory, bytes, wanted.bytes))
@@ -130,8 +161,8 @@ int command_send(int argc, char **argv)
 	while (sent < wanted.count) {
 		memset(message, 0, wanted.bytes);
 		if (wanted.numbers) {
-			/* As rt-channel: the number in each word, and the time in the second. */
-			uint64_t number = sent + 1, time = now();
+			/* As rt-channel: the number in each word, and the counter in the second. */
+			uint64_t number = sent + 1, time = counter();
 
 			for (uint64_t i = 0; i < wanted.bytes; i += 8)
 				memcpy(message + i, i == 8 ? &time : &number, 8);
@@ -158,7 +189,7 @@ int command_send(int argc, char **argv)
 	return STATUS_YES;
 }
 
-/* Whether all words but the second are the first one. */
+/* Whether all words but the second are the first one, as `send --numbers` makes them. */
 static bool is_whole(const unsigned char *message, uint64_t bytes)
 {
 	for (uint64_t i = 16; i + 8 <= bytes; i += 8)
@@ -205,13 +236,14 @@ int command_receive(int argc, char **argv)
 		result = bulkhead_receive(&reader, message,
 					  wanted.newest ? BULKHEAD_NEWEST : BULKHEAD_NEXT, &received);
 		if (result == BULKHEAD_OTHER_SIZE)
-			end_with(STATUS_NO, "channel `%s`: the writer sends messages of another size: "
-					    "see --bytes", wanted.name);
+			end_with(STATUS_NO, "channel `%s`: the writer sends messages of %" PRIu64
+					    " bytes: give that as --bytes", wanted.name,
+				 bulkhead_size_of_writer(&reader));
 		if (result == BULKHEAD_RECEIVED) {
 			show(message, wanted.bytes, &received);
 			count++;
 			lost += received.lost;
-			torn += !is_whole(message, wanted.bytes);
+			torn += wanted.numbers && !is_whole(message, wanted.bytes);
 			since = now();
 		} else if (now() - since >= wanted.patience_ms * 1000000) {
 			break;
@@ -219,8 +251,10 @@ int command_receive(int argc, char **argv)
 			pause_for(wanted.pause_ms);
 		}
 	}
-	fprintf(stderr, "bhctl: received %s=%" PRIu64 " lost=%" PRIu64 " uneven=%" PRIu64 "\n", wanted.name,
-		count, lost, torn);
+	fprintf(stderr, "bhctl: received %s=%" PRIu64 " lost=%" PRIu64, wanted.name, count, lost);
+	if (wanted.numbers)
+		fprintf(stderr, " torn=%" PRIu64, torn);
+	fputc('\n', stderr);
 	free(message);
 	if (count == 0 && result == BULKHEAD_CLOSED)
 		end_with(STATUS_NO, "channel `%s`: no VM has opened it to write", wanted.name);
