@@ -148,34 +148,6 @@ fn each_task_of_the_how_to_for_coloured_tasks_has_a_vcpu() {
     assert_eq!(number(system, "vcpus = "), 1 + number(&page, "job.corunners="));
 }
 
-/// The system for Linux and a real-time guest can be planned, and the guest in C compiles and hears
-/// what it tells.
-#[test]
-fn the_how_to_for_channels_is_true() {
-    let page = Path::new(ROOT).join("docs/how-to/let-two-vms-talk.md");
-    let page = fs::read_to_string(page).expect("a page");
-    let folder = tempfile::tempdir().expect("a folder");
-    let place = |name: &str| folder.path().join(name);
-    fs::write(place("talk.toml"), block(&page, "toml")).expect("a file");
-    let mut check = Command::new(env!("CARGO_BIN_EXE_bulkhead"));
-    let check = check.current_dir(&folder).args(["check", "talk.toml"]).output();
-    let check = check.expect("the command starts");
-    assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stderr));
-
-    const MAIN: &str = "#include \"guest.c\"\n#include <stdlib.h>\nint main(void)\n{\n\
-        void *memory = calloc(1, 4096);\nstruct pose pose = { 1, 2 }, heard = { 0, 0 };\n\
-        if (hear(memory, 4096, &heard) || !tell(memory, 4096, pose) || !hear(memory, 4096, &heard))\n\
-        return 1;\nreturn hear(memory, 4096, &heard) || heard.x != 1 || heard.y != 2;\n}\n";
-    fs::write(place("guest.c"), block(&page, "c")).expect("a file");
-    fs::write(place("main.c"), MAIN).expect("a file");
-    let headers = Path::new(ROOT).join("guests/linux/bhctl");
-    let mut compiler = Command::new("cc");
-    compiler.current_dir(&folder).args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-o", "guest"]);
-    let compiled = compiler.arg("-I").arg(headers).arg("main.c").output().expect("a compiler");
-    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-    assert!(Command::new(place("guest")).status().expect("it starts").success());
-}
-
 /// What the how-to shows of `check` is what it says of the example.
 #[test]
 fn the_bound_in_the_how_to_for_channels_is_that_of_the_example() {

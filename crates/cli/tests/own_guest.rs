@@ -1,12 +1,11 @@
-//! The page on writing a guest, word by word: its files are written, its commands executed, and
-//! what it shows has to be in what they print.
+//! The pages on guests of one's own, word by word: their files are written, their commands executed, and
+//! what they show has to be in what the commands print.
 
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-const PAGE: &str = include_str!("../../../docs/how-to/write-a-real-time-guest.md");
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// Writes a file whose path is in the comment of its first line.
@@ -33,6 +32,7 @@ fn executed(folder: &Path, line: &str) -> String {
             cargo.args(rest);
             cargo
         }
+        cross if cross.starts_with("aarch64-linux-gnu-") => Command::new(cross),
         other => panic!("a command `{other}`"),
     };
     command.args(words).current_dir(folder);
@@ -48,24 +48,29 @@ fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-#[test]
-fn a_guest_of_ones_own_is_built_and_runs() {
+/// Does what a page says, in a folder with these of the repository's files and folders.
+fn go_through(page: &str, present: &[&str]) {
     let folder = tempfile::tempdir().expect("a folder");
     fs::create_dir(folder.path().join("build")).expect("a folder");
-    let built = Path::new(ROOT).join("build/hypervisor.elf").canonicalize().expect("it is built");
-    symlink(built, folder.path().join("build/hypervisor.elf")).expect("a link");
+    for path in present {
+        let built = Path::new(ROOT).join(path).canonicalize().expect("it is built");
+        symlink(built, folder.path().join(path)).expect("a link");
+    }
     let mut printed = String::new();
-    for block in PAGE.split("```").skip(1).step_by(2) {
+    for block in page.split("```").skip(1).step_by(2) {
         let (language, text) = block.split_once('\n').expect("a language and lines");
         match language {
-            "toml" | "rust" => write(folder.path(), text),
+            "toml" | "rust" | "c" => write(folder.path(), text),
             "sh" => printed = text.lines().map(|line| executed(folder.path(), line)).collect(),
             "text" => {
-                let printed = words(&printed);
+                // Names of VMs on the console are filled up with spaces.
+                let printed = words(&printed).replace(" ]", "]");
                 for line in text.lines() {
                     assert!(printed.contains(&words(line)), "`{line}` is not in:\n{printed}");
                 }
             }
+            // What a user types in a guest.
+            "console" => {}
             other => panic!("a block of {other}"),
         }
         // The same versions of libraries as in the repository.
@@ -74,4 +79,16 @@ fn a_guest_of_ones_own_is_built_and_runs() {
             fs::copy(format!("{ROOT}/Cargo.lock"), lock).expect("a copy");
         }
     }
+}
+
+#[test]
+fn a_guest_of_ones_own_is_built_and_runs() {
+    let page = include_str!("../../../docs/how-to/write-a-real-time-guest.md");
+    go_through(page, &["build/hypervisor.elf"]);
+}
+
+#[test]
+fn two_vms_talk() {
+    let page = include_str!("../../../docs/how-to/let-two-vms-talk.md");
+    go_through(page, &["systems", "build/hypervisor.elf", "build/guests", "build/linux"]);
 }
