@@ -101,7 +101,7 @@ const TICKET: [Mutant; 4] = [
 ];
 
 /// Those of messages through channels, in `channel.rs` of the library for guests.
-const CHANNEL: [Mutant; 7] = [
+const CHANNEL: [Mutant; 11] = [
     Mutant { name: "real", replaced: &[] },
     Mutant { name: "unmarked", replaced: &[("        state.store(0, Ordering::Relaxed);\n", "")] },
     Mutant {
@@ -131,7 +131,35 @@ const CHANNEL: [Mutant; 7] = [
     },
     Mutant {
         name: "second_look_without_a_fence",
-        replaced: &[("        fence(Ordering::Acquire);\n", "")],
+        replaced: &[(
+            "        fence(Ordering::Acquire);\n        state.load",
+            "        state.load",
+        )],
+    },
+    Mutant {
+        name: "opening_without_a_fence",
+        replaced: &[(
+            "        fence(Ordering::Release);\n        if load(MAGIC)",
+            "        if load(MAGIC)",
+        )],
+    },
+    Mutant {
+        name: "opened_too_early",
+        replaced: &[(
+            "store(opening.wrapping_add(1), Ordering::Release)",
+            "store(opening.wrapping_add(1), Ordering::Relaxed)",
+        )],
+    },
+    Mutant {
+        name: "no_look_for_openings",
+        replaced: &[("if header(EPOCH).load(Ordering::Relaxed) != epoch {", "if false {")],
+    },
+    Mutant {
+        name: "look_for_openings_without_a_fence",
+        replaced: &[(
+            "            fence(Ordering::Acquire);\n            if header(EPOCH)",
+            "            if header(EPOCH)",
+        )],
     },
 ];
 

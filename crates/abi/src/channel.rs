@@ -14,6 +14,11 @@
 //! slot; and behind another barrier `n` into [`NEWEST`]. A reader loads [`NEWEST`], then behind a barrier
 //! a message up to that one, and then, behind another barrier, [`NUMBER`] of its slot: if that is
 //! the message's, it has the whole message. So neither ever waits for the other.
+//!
+//! Numbers always go on. While the writer opens the channel, [`EPOCH`] is odd, with a barrier behind;
+//! it is even, with a barrier before, when all else is in place. A reader that finds the same even
+//! number before and after a message has read nothing of another opening. If the size of messages
+//! changes, the writer clears all slots, and [`BASE`] becomes the number of the last message of another size.
 
 /// Value of `compatible` of a channel in the guest's device tree.
 pub const COMPATIBLE: &str = "bulkhead,channel";
@@ -21,17 +26,20 @@ pub const COMPATIBLE: &str = "bulkhead,channel";
 /// Property of a channel in the device tree of the VM that writes it: empty.
 pub const WRITES: &str = "bulkhead,writes";
 
-/// Offset of [`MAGIC_VALUE`], which the writer puts there last when it opens the channel.
+/// Offset of [`MAGIC_VALUE`], which the writer puts there when it opens the channel for the first time.
 pub const MAGIC: usize = 0x00;
 
 /// Offset of the number of bytes of a message.
 pub const SIZE: usize = 0x08;
 
-/// Offset of a number that grows each time that the writer opens the channel.
+/// Offset of a number that grows by 2 each time that the writer opens the channel, and is odd meanwhile.
 pub const EPOCH: usize = 0x10;
 
 /// Offset of the number of the newest complete message; 0: there is none.
 pub const NEWEST: usize = 0x18;
+
+/// Offset of the number of the last message of another size: it and those before are gone.
+pub const BASE: usize = 0x20;
 
 /// Offset of the first slot.
 pub const SLOTS: usize = 0x40;
@@ -61,7 +69,7 @@ mod tests {
 
     #[test]
     fn the_header_lies_before_the_slots() {
-        let header = [MAGIC, SIZE, EPOCH, NEWEST, SLOTS];
+        let header = [MAGIC, SIZE, EPOCH, NEWEST, BASE, SLOTS];
         assert!(header.is_sorted_by(|a, b| a + 8 <= *b));
         assert!(header.iter().all(|offset| offset % 8 == 0));
     }

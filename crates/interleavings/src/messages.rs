@@ -32,3 +32,47 @@ pub fn run(slots: usize, sent: u8, reads: usize) {
     }
     reader.join().expect("the reader ends");
 }
+
+/// A writer opens the channel again with messages of one word, in place of two, and may send one,
+/// while a reader of two words tries to receive.
+pub fn run_opened_again(sends_before: bool, sends_after: bool) {
+    let words = (SLOTS + slot_bytes(BYTES)) / 8;
+    let memory: Arc<Vec<AtomicU64>> = Arc::new((0..words).map(|_| AtomicU64::new(0)).collect());
+    let shared = memory.clone();
+    let mut writer = Writer::open(&memory, BYTES).expect("there is room");
+    if sends_before {
+        writer.send(&[1; BYTES]);
+    }
+    let reader = loom::thread::spawn(move || {
+        let mut reader = Reader::new(&shared, BYTES).expect("there is room");
+        let mut message = [0; BYTES];
+        if let Ok(got) = reader.newest(&mut message) {
+            assert_eq!((got.number, sends_before), (1, true), "number {} is of no message", got.number);
+            assert_eq!(message, [1; BYTES], "message {} is torn", got.number);
+        }
+    });
+    let mut writer = Writer::open(&memory, BYTES / 2).expect("there is room");
+    if sends_after {
+        writer.send(&[1; BYTES / 2]);
+    }
+    reader.join().expect("the reader ends");
+}
+
+/// A reader finds a channel that is opened for the first time, with one message.
+pub fn run_opened() {
+    let words = (SLOTS + slot_bytes(BYTES)) / 8;
+    let memory: Arc<Vec<AtomicU64>> = Arc::new((0..words).map(|_| AtomicU64::new(0)).collect());
+    let shared = memory.clone();
+    let reader = loom::thread::spawn(move || {
+        let mut reader = Reader::new(&shared, BYTES).expect("there is room");
+        let mut message = [0; BYTES];
+        let got = reader.newest(&mut message);
+        assert!(!matches!(got, Err(super::channel::NoMessage::OtherSize(_))), "torn header: {got:?}");
+        if got.is_ok() {
+            assert_eq!(message, [1; BYTES], "message 1 is torn");
+        }
+    });
+    let mut writer = Writer::open(&memory, BYTES).expect("there is room");
+    writer.send(&[1; BYTES]);
+    reader.join().expect("the reader ends");
+}

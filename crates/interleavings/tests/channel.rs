@@ -36,3 +36,39 @@ fn mutants_are_found() {
         assert!(message.contains("torn") || message.contains("number"), "{name}: {message}");
     }
 }
+
+#[test]
+fn no_message_is_of_another_opening() {
+    all(2, channel::real::run_opened);
+    for (before, after) in [(false, true), (true, false), (true, true)] {
+        all(2, move || channel::real::run_opened_again(before, after));
+    }
+}
+
+#[test]
+fn mutants_of_opening_are_found() {
+    type Run = fn(bool, bool);
+    let found = |name: &str, run: &(dyn Fn() + Sync)| {
+        let found = catch_unwind(std::panic::AssertUnwindSafe(run)).expect_err(name);
+        let message = found.downcast_ref::<String>().cloned().unwrap_or_default();
+        assert!(message.contains("torn") || message.contains("number"), "{name}: {message}");
+    };
+    let mutants: [(&str, Run); 2] = [
+        ("opening without a fence", channel::opening_without_a_fence::run_opened_again),
+        ("no look for openings", channel::no_look_for_openings::run_opened_again),
+    ];
+    for (name, run) in mutants {
+        found(name, &|| {
+            for (before, after) in [(true, false), (false, true), (true, true)] {
+                all(2, move || run(before, after));
+            }
+        });
+    }
+    let mutants: [(&str, fn()); 2] = [
+        ("opened too early", channel::opened_too_early::run_opened),
+        ("look without a fence", channel::look_for_openings_without_a_fence::run_opened),
+    ];
+    for (name, run) in mutants {
+        found(name, &|| all(2, run));
+    }
+}

@@ -40,6 +40,7 @@
 #define BULKHEAD_CHANNEL_SIZE 0x08
 #define BULKHEAD_CHANNEL_EPOCH 0x10
 #define BULKHEAD_CHANNEL_NEWEST 0x18
+#define BULKHEAD_CHANNEL_BASE 0x20
 #define BULKHEAD_CHANNEL_SLOTS 0x40
 /* ... and in a slot. */
 #define BULKHEAD_CHANNEL_NUMBER 0x00
@@ -106,14 +107,16 @@ struct bulkhead_writer {
 };
 
 /*
- * Opens a channel for messages of `size` bytes. Numbers go on where they were, if messages of this
- * size were sent before. False if there is no room for one message.
+ * Opens a channel for messages of `size` bytes. Numbers go on where they were, also after a restart
+ * of the VM. Messages of another size are gone. False if there is no room for one message.
  */
 static inline bool bulkhead_writer_open(struct bulkhead_writer *writer, void *memory, size_t bytes,
 					size_t size)
 {
 	struct bulkhead_channel *channel = &writer->channel;
 	_Atomic(uint64_t) *magic, *newest, *epoch, *size_word;
+	uint64_t opening;
+	bool interrupted;
 
 	if (!bulkhead_channel_fits(channel, memory, bytes, size))
 		return false;
@@ -121,20 +124,24 @@ static inline bool bulkhead_writer_open(struct bulkhead_writer *writer, void *me
 	newest = bulkhead_channel_header(channel, BULKHEAD_CHANNEL_NEWEST);
 	epoch = bulkhead_channel_header(channel, BULKHEAD_CHANNEL_EPOCH);
 	size_word = bulkhead_channel_header(channel, BULKHEAD_CHANNEL_SIZE);
-	if (bulkhead_channel_load(magic) != BULKHEAD_CHANNEL_MAGIC_VALUE ||
-	    bulkhead_channel_load(size_word) != size) {
-		bulkhead_channel_store(magic, 0);
-		atomic_thread_fence(memory_order_release);
+	/* It is odd if the VM was restarted while it opened the channel: what was done is done again. */
+	opening = bulkhead_channel_load(epoch);
+	interrupted = opening & 1;
+	opening += interrupted ? 2 : 1;
+	bulkhead_channel_store(epoch, opening);
+	atomic_thread_fence(memory_order_release);
+	if (bulkhead_channel_load(magic) != BULKHEAD_CHANNEL_MAGIC_VALUE) {
 		bulkhead_channel_store(newest, 0);
+		bulkhead_channel_store(magic, BULKHEAD_CHANNEL_MAGIC_VALUE);
+	}
+	if (interrupted || bulkhead_channel_load(size_word) != size) {
+		bulkhead_channel_store(bulkhead_channel_header(channel, BULKHEAD_CHANNEL_BASE),
+				       bulkhead_channel_load(newest));
 		for (size_t i = BULKHEAD_CHANNEL_SLOTS / 8; i < bytes / 8; i++)
 			bulkhead_channel_store(channel->words + i, 0);
-	} else {
-		bulkhead_channel_store(magic, 0);
-		atomic_thread_fence(memory_order_release);
+		bulkhead_channel_store(size_word, size);
 	}
-	bulkhead_channel_store(size_word, size);
-	bulkhead_channel_store(epoch, bulkhead_channel_load(epoch) + 1);
-	atomic_store_explicit(magic, BULKHEAD_CHANNEL_MAGIC_VALUE, memory_order_release);
+	atomic_store_explicit(epoch, opening + 1, memory_order_release);
 	writer->number = bulkhead_channel_load(newest);
 	return true;
 }
@@ -175,9 +182,9 @@ struct bulkhead_reader {
 enum bulkhead_result {
 	BULKHEAD_RECEIVED,
 	BULKHEAD_NOTHING_NEW, /* no message came since the last one */
-	BULKHEAD_CLOSED, /* the writer has not opened the channel yet */
+	BULKHEAD_CLOSED, /* the writer has not opened the channel yet, or is opening it again */
 	BULKHEAD_OTHER_SIZE, /* the writer sends messages of another size */
-	BULKHEAD_TOO_FAST, /* the writer replaced the message while it was copied, each time */
+	BULKHEAD_TOO_FAST, /* the writer replaced the message or opened the channel while it was copied, each time */
 };
 
 /* Which message is wanted. */
@@ -232,36 +239,51 @@ static inline enum bulkhead_result bulkhead_receive(struct bulkhead_reader *read
 						    struct bulkhead_received *received)
 {
 	const struct bulkhead_channel *channel = &reader->channel;
+	_Atomic(uint64_t) *magic = bulkhead_channel_header(channel, BULKHEAD_CHANNEL_MAGIC);
+	_Atomic(uint64_t) *epoch_word = bulkhead_channel_header(channel, BULKHEAD_CHANNEL_EPOCH);
+	_Atomic(uint64_t) *newest_word = bulkhead_channel_header(channel, BULKHEAD_CHANNEL_NEWEST);
+	_Atomic(uint64_t) *base_word = bulkhead_channel_header(channel, BULKHEAD_CHANNEL_BASE);
 
-	if (atomic_load_explicit(bulkhead_channel_header(channel, BULKHEAD_CHANNEL_MAGIC),
-				 memory_order_acquire) != BULKHEAD_CHANNEL_MAGIC_VALUE)
-		return BULKHEAD_CLOSED;
-	if (bulkhead_size_of_writer(reader) != channel->size)
-		return BULKHEAD_OTHER_SIZE;
 	for (int tries = 0; tries < 3; tries++) {
-		uint64_t newest = atomic_load_explicit(
-			bulkhead_channel_header(channel, BULKHEAD_CHANNEL_NEWEST),
-			memory_order_acquire);
-		uint64_t number = newest, kept, oldest;
+		uint64_t epoch = atomic_load_explicit(epoch_word, memory_order_acquire);
+		uint64_t size, newest, number, last, kept;
+		enum bulkhead_result result = BULKHEAD_TOO_FAST;
 
+		if (bulkhead_channel_load(magic) != BULKHEAD_CHANNEL_MAGIC_VALUE || (epoch & 1))
+			return BULKHEAD_CLOSED;
+		size = bulkhead_size_of_writer(reader);
+		newest = atomic_load_explicit(newest_word, memory_order_acquire);
+		last = bulkhead_channel_load(base_word);
 		if (newest < reader->seen)
-			reader->seen = 0; /* the writer began anew */
-		if (newest == reader->seen)
-			return BULKHEAD_NOTHING_NEW;
-		if (which == BULKHEAD_NEXT) {
-			/* The writer may be replacing the oldest one. */
-			kept = channel->slots > 2 ? channel->slots - 2 : 0;
-			oldest = newest > kept ? newest - kept : 0;
-			number = reader->seen + 1 > oldest ? reader->seen + 1 : oldest;
+			reader->seen = 0; /* no writer that keeps to the rules does that */
+		if (reader->seen > last)
+			last = reader->seen;
+		number = newest;
+		if (size != channel->size) {
+			result = BULKHEAD_OTHER_SIZE;
+		} else if (newest <= last) {
+			result = BULKHEAD_NOTHING_NEW;
+		} else {
+			if (which == BULKHEAD_NEXT) {
+				/* The writer may be replacing the oldest one. */
+				kept = channel->slots > 2 ? channel->slots - 2 : 0;
+				number = newest > kept ? newest - kept : 0;
+				number = last + 1 > number ? last + 1 : number;
+			}
+			if (bulkhead_channel_copy(channel, number, message))
+				result = BULKHEAD_RECEIVED;
 		}
-		if (!bulkhead_channel_copy(channel, number, message))
+		/* Nothing that was read is of another opening. */
+		atomic_thread_fence(memory_order_acquire);
+		if (bulkhead_channel_load(epoch_word) != epoch || result == BULKHEAD_TOO_FAST)
 			continue;
-		received->number = number;
-		received->lost = number - (reader->seen + 1);
-		received->epoch = bulkhead_channel_load(
-			bulkhead_channel_header(channel, BULKHEAD_CHANNEL_EPOCH));
-		reader->seen = number;
-		return BULKHEAD_RECEIVED;
+		if (result == BULKHEAD_RECEIVED) {
+			received->number = number;
+			received->lost = number - reader->seen - 1;
+			received->epoch = epoch / 2;
+			reader->seen = number;
+		}
+		return result;
 	}
 	return BULKHEAD_TOO_FAST;
 }

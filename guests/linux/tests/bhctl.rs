@@ -91,6 +91,7 @@ fn the_header_of_channels_agrees_with_the_layout() {
         ("SIZE", channel::SIZE as i64),
         ("EPOCH", channel::EPOCH as i64),
         ("NEWEST", channel::NEWEST as i64),
+        ("BASE", channel::BASE as i64),
         ("SLOTS", channel::SLOTS as i64),
         ("NUMBER", channel::NUMBER as i64),
         ("MESSAGE", channel::MESSAGE as i64),

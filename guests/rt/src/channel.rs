@@ -9,10 +9,10 @@ use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering, fence};
 
 use abi::channel::{
-    EPOCH, MAGIC, MAGIC_VALUE, MESSAGE, NEWEST, NUMBER, SIZE, SLOTS, slot_bytes, slots,
+    BASE, EPOCH, MAGIC, MAGIC_VALUE, MESSAGE, NEWEST, NUMBER, SIZE, SLOTS, slot_bytes, slots,
 };
 
-/// How often a reader tries to copy a message that the writer replaces meanwhile.
+/// How often a reader tries to copy a message while the writer replaces it or opens the channel.
 const TRIES: usize = 3;
 
 /// The memory of a channel.
@@ -27,7 +27,7 @@ pub struct TooSmall;
 pub enum NoMessage {
     /// None came since the last one.
     NothingNew,
-    /// The writer has not opened the channel yet.
+    /// The writer has not opened the channel yet, or is opening it again.
     Closed,
     /// The writer sends messages of this size.
     OtherSize(u64),
@@ -56,8 +56,10 @@ struct Layout<'a> {
 
 impl<'a> Layout<'a> {
     fn new(words: Words<'a>, size: usize) -> Result<Self, TooSmall> {
-        let slots = slots(8 * words.len(), size);
-        if size == 0 || slots == 0 { Err(TooSmall) } else { Ok(Self { words, size, slots }) }
+        let bytes = 8 * words.len();
+        // Beyond this there is no room, and sums could overflow.
+        let slots = if (1..=bytes).contains(&size) { slots(bytes, size) } else { 0 };
+        if slots == 0 { Err(TooSmall) } else { Ok(Self { words, size, slots }) }
     }
 
     fn header(self, offset: usize) -> &'a AtomicU64 {
@@ -83,27 +85,32 @@ pub struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// Opens a channel for messages of `size` bytes. After a restart of the VM, numbers go on.
+    /// Opens a channel for messages of `size` bytes. Numbers go on where they were, also after a
+    /// restart of the VM. Messages of another size are gone.
     ///
     /// # Errors
     ///
     /// There is no room for one message.
     pub fn open(words: Words<'a>, size: usize) -> Result<Self, TooSmall> {
         let layout = Layout::new(words, size)?;
-        let header = |offset| layout.header(offset);
-        let opened = header(MAGIC).load(Ordering::Relaxed) == MAGIC_VALUE;
-        let same = opened && header(SIZE).load(Ordering::Relaxed) == size as u64;
-        header(MAGIC).store(0, Ordering::Relaxed);
+        let load = |offset| layout.header(offset).load(Ordering::Relaxed);
+        let store = |offset, value| layout.header(offset).store(value, Ordering::Relaxed);
+        // It is odd if the VM was restarted while it opened the channel: what was done is done again.
+        let (epoch, interrupted) = (load(EPOCH) & !1, load(EPOCH) & 1 != 0);
+        let opening = epoch.wrapping_add(if interrupted { 3 } else { 1 });
+        store(EPOCH, opening);
         fence(Ordering::Release);
-        if !same {
-            header(NEWEST).store(0, Ordering::Relaxed);
-            layout.words[SLOTS / 8..].iter().for_each(|word| word.store(0, Ordering::Relaxed));
+        if load(MAGIC) != MAGIC_VALUE {
+            store(NEWEST, 0);
+            store(MAGIC, MAGIC_VALUE);
         }
-        header(SIZE).store(size as u64, Ordering::Relaxed);
-        let epoch = header(EPOCH).load(Ordering::Relaxed);
-        header(EPOCH).store(epoch.wrapping_add(1), Ordering::Relaxed);
-        header(MAGIC).store(MAGIC_VALUE, Ordering::Release);
-        Ok(Self { layout, number: header(NEWEST).load(Ordering::Relaxed) })
+        if interrupted || load(SIZE) != size as u64 {
+            store(BASE, load(NEWEST));
+            words[SLOTS / 8..].iter().for_each(|word| word.store(0, Ordering::Relaxed));
+            store(SIZE, size as u64);
+        }
+        layout.header(EPOCH).store(opening.wrapping_add(1), Ordering::Release);
+        Ok(Self { layout, number: load(NEWEST) })
     }
 
     /// Sends a message, of which as many bytes count as messages have; missing ones are 0. Returns
@@ -177,28 +184,36 @@ impl<'a> Reader<'a> {
         choose: impl Fn(u64, u64) -> u64,
     ) -> Result<Received, NoMessage> {
         let header = |offset| self.layout.header(offset);
-        if header(MAGIC).load(Ordering::Acquire) != MAGIC_VALUE {
-            return Err(NoMessage::Closed);
-        }
-        let size = header(SIZE).load(Ordering::Relaxed);
-        if size != self.layout.size as u64 {
-            return Err(NoMessage::OtherSize(size));
-        }
         for _ in 0..TRIES {
+            let epoch = header(EPOCH).load(Ordering::Acquire);
+            if header(MAGIC).load(Ordering::Relaxed) != MAGIC_VALUE || epoch & 1 != 0 {
+                return Err(NoMessage::Closed);
+            }
+            let size = header(SIZE).load(Ordering::Relaxed);
             let newest = header(NEWEST).load(Ordering::Acquire);
+            let base = header(BASE).load(Ordering::Relaxed);
             if newest < self.seen {
-                // The writer began anew.
+                // No writer that keeps to the rules does that.
                 self.seen = 0;
             }
-            if newest == self.seen {
-                return Err(NoMessage::NothingNew);
+            let last = self.seen.max(base);
+            let found = if size != self.layout.size as u64 {
+                Err(NoMessage::OtherSize(size))
+            } else if newest <= last {
+                Err(NoMessage::NothingNew)
+            } else {
+                let number = choose(last + 1, newest);
+                Ok(self.copy(number, message).then_some(number))
+            };
+            // Nothing that was read is of another opening.
+            fence(Ordering::Acquire);
+            if header(EPOCH).load(Ordering::Relaxed) != epoch {
+                continue;
             }
-            let next = self.seen + 1;
-            let number = choose(next, newest);
-            if self.copy(number, message) {
-                let epoch = header(EPOCH).load(Ordering::Relaxed);
+            if let Some(number) = found? {
+                let lost = number - self.seen - 1;
                 self.seen = number;
-                return Ok(Received { number, lost: number - next, epoch });
+                return Ok(Received { number, lost, epoch: epoch / 2 });
             }
         }
         Err(NoMessage::TooFast)

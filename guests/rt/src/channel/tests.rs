@@ -38,7 +38,15 @@ fn a_message_arrives_whole() {
 
 #[test]
 fn sizes_that_do_not_fit_are_refused() {
-    for (bytes, size) in [(0, 8), (SLOTS, 8), (SLOTS + 8, 8), (SLOTS + 16, 9), (4096, 0)] {
+    for (bytes, size) in [
+        (0, 8),
+        (SLOTS, 8),
+        (SLOTS + 8, 8),
+        (SLOTS + 16, 9),
+        (4096, 0),
+        (4096, usize::MAX),
+        (4096, usize::MAX - 7),
+    ] {
         let memory = memory(bytes);
         assert_eq!(Writer::open(&memory, size).err(), Some(TooSmall), "{bytes} {size}");
         assert_eq!(Reader::new(&memory, size).err(), Some(TooSmall), "{bytes} {size}");
@@ -61,12 +69,72 @@ fn numbers_go_on_after_a_restart_of_the_writer() {
     assert_eq!(reader.next(&mut message), Err(NoMessage::NothingNew));
     assert_eq!(writer.send(&[2; 8]), 2);
     assert_eq!(reader.next(&mut message), Ok(Received { number: 2, lost: 0, epoch: 2 }));
-    // With another size, everything is new.
+    // Messages of another size are gone, and numbers go on.
     let mut writer = Writer::open(&memory, 16).unwrap();
+    let mut other = Reader::new(&memory, 16).unwrap();
+    assert_eq!(other.newest(&mut [0; 16]), Err(NoMessage::NothingNew));
     writer.send(&[3; 16]);
     assert_eq!(reader.next(&mut message), Err(NoMessage::OtherSize(16)));
-    let mut reader = Reader::new(&memory, 16).unwrap();
-    assert_eq!(reader.newest(&mut [0; 16]), Ok(Received { number: 1, lost: 0, epoch: 3 }));
+    assert_eq!(other.newest(&mut [0; 16]), Ok(Received { number: 3, lost: 2, epoch: 3 }));
+}
+
+/// A size that comes back: no new message is taken for an old one, and none is lost in silence.
+#[test]
+fn a_size_that_comes_back_hides_nothing() {
+    let memory = memory_for(64, 8);
+    let mut message = [0; 8];
+    let mut reader = Reader::new(&memory, 8).unwrap();
+    let mut writer = Writer::open(&memory, 8).unwrap();
+    (0..5).for_each(|_| drop(writer.send(&[1; 8])));
+    (0..5).for_each(|_| drop(reader.next(&mut message).unwrap()));
+    Writer::open(&memory, 16).unwrap().send(&[2; 16]);
+    let mut writer = Writer::open(&memory, 8).unwrap();
+    assert_eq!(reader.next(&mut message), Err(NoMessage::NothingNew));
+    (0..10).for_each(|_| drop(writer.send(&[3; 8])));
+    assert_eq!(reader.next(&mut message), Ok(Received { number: 7, lost: 1, epoch: 3 }));
+    assert_eq!(message, [3; 8]);
+}
+
+/// Whatever store of `open` is the last before the VM restarts, numbers go on, and what is received is
+/// whole.
+#[test]
+fn numbers_go_on_after_a_restart_within_open() {
+    for size in [8, 16] {
+        for stores in 0..40 {
+            let memory = memory_for(3, 16);
+            let mut reader = Reader::new(&memory, 16).unwrap();
+            let mut writer = Writer::open(&memory, 16).unwrap();
+            (1..=5).for_each(|value| drop(writer.send(&[value; 16])));
+            reader.newest(&mut [0; 16]).unwrap();
+            // What the first `stores` words that change are after the opening, the others as before.
+            let after = self::memory(8 * memory.len());
+            let copy = |from: &[AtomicU64], to: &[AtomicU64], words: &[usize]| {
+                for &word in words {
+                    to[word].store(from[word].load(Ordering::Relaxed), Ordering::Relaxed);
+                }
+            };
+            let all: Vec<usize> = (0..memory.len()).collect();
+            copy(&memory, &after, &all);
+            Writer::open(&after, size).unwrap();
+            let epoch = EPOCH / 8;
+            after[epoch].fetch_sub(1, Ordering::Relaxed);
+            let header = [epoch, BASE / 8];
+            let slots = SLOTS / 8..memory.len();
+            let order: Vec<usize> = header.into_iter().chain(slots).chain([SIZE / 8]).collect();
+            copy(&after, &memory, &order[..order.len().min(stores)]);
+            let mut message = [0; 16];
+            if let Ok(got) = reader.next(&mut message) {
+                panic!("nothing was sent, but {got:?} is received after {stores} stores");
+            }
+            let mut writer = Writer::open(&memory, 16).unwrap();
+            let mut late = Reader::new(&memory, 16).unwrap();
+            while let Ok(got) = late.next(&mut message) {
+                assert_eq!(message, [got.number as u8; 16], "torn after {stores} stores");
+            }
+            assert_eq!(writer.send(&[6; 16]), 6, "after {stores} stores");
+            assert_eq!(reader.next(&mut message).map(|it| (it.number, it.lost)), Ok((6, 0)));
+        }
+    }
 }
 
 /// Against a list of what was sent: a reader gets all that is still there, in order, and knows how
