@@ -48,6 +48,21 @@ fn coloured_vms_talk() {
     assert!(run.value("drive", "channel: received", "pose") >= 99, "{}", run.log());
 }
 
+/// The tables of a VM with colours are few, and suffice for as many channels as there can be.
+#[test]
+fn a_vm_with_colours_has_room_for_large_channels() {
+    let mut case = Case::new("channel-large")
+        .vm(guest("plan", "channel.send=pose channel.beats=5").key("colors", "0-7"))
+        .vm(guest("drive", "channel.receive=pose channel.beats=10").key("colors", "8-15"))
+        .more(&channel("pose", "plan", &["drive"]));
+    for index in 1..16 {
+        let large = channel(&format!("c{index}"), "plan", &["drive"]);
+        case = case.more(&format!("{large}size = \"8MiB\"\n"));
+    }
+    let run = case.run().ended();
+    assert_eq!(run.value("drive", "channel: received", "torn"), 0, "{}", run.log());
+}
+
 #[test]
 fn boards_with_a_gicv2_have_channels() {
     for platform in ["zcu102", "raspberry-pi-4"] {

@@ -23,7 +23,7 @@ pub enum MapError {
     Range,
     /// The address is mapped already.
     Overlap(u64),
-    /// The hypervisor's memory is used up.
+    /// The memory for tables is used up: the hypervisor's, or that of a VM with colours.
     OutOfMemory,
 }
 
@@ -32,7 +32,7 @@ impl fmt::Display for MapError {
         match self {
             Self::Range => f.write_str("not whole pages, or too high"),
             Self::Overlap(address) => write!(f, "{address:#x} is mapped already"),
-            Self::OutOfMemory => f.write_str("the memory of the hypervisor is used up"),
+            Self::OutOfMemory => f.write_str("the memory for tables is used up"),
         }
     }
 }

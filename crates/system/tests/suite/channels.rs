@@ -52,7 +52,7 @@ fn channels_follow_each_other_in_guests_and_lie_behind_the_vms_in_the_machine() 
     let [pose, camera] = &plan.channels[..] else { panic!("{:?}", plan.channels) };
     assert_eq!((pose.from, &*pose.to), (0, &[1, 2][..]));
     assert_eq!((camera.from, &*camera.to), (2, &[0][..]));
-    assert_eq!((pose.memory.ipa, camera.memory.ipa), (Ipa(0x3000_0000), Ipa(0x3000_2000)));
+    assert_eq!((pose.memory.ipa, camera.memory.ipa), (Ipa(0x3000_0000), Ipa(0x3020_0000)));
     assert_eq!(camera.memory.host, PhysicalAddress(0x7000_0000));
     let vms = plan.vms.iter().map(|vm| vm.memory[0].frames().region);
     assert!(vms.into_iter().all(|ram| !ram.overlaps(&pose.memory.host_region())));
@@ -78,11 +78,32 @@ fn channels_lie_beside_devices() {
     let text = format!("{RIGHT}\n{device}guest_address = 0x3000_1000\n");
     let plan = planned(&text);
     let places: Vec<_> = plan.channels.iter().map(|it| it.memory.ipa).collect();
-    assert_eq!(places, [Ipa(0x3000_3000), Ipa(0x3000_5000)]);
+    assert_eq!(places, [Ipa(0x3020_0000), Ipa(0x3040_0000)]);
     // At the end of all addresses there is no place, and no loop without an end.
     let text = format!("{RIGHT}\n{device}guest_address = 0xffff_ffff_ffff_e000\n");
     let system = System::from_toml("s.toml", &text, "".as_ref());
     assert!(system.and_then(|system| plan::make(&system)).is_err());
+}
+
+/// Addresses of guest and machine are alike in blocks of 2 MiB: few tables map a large channel.
+#[test]
+fn a_channel_begins_at_the_same_place_in_a_block() {
+    let plan = planned(&RIGHT.replace("0x7000_0000", "0x7000_3000"));
+    for channel in &plan.channels {
+        let [ipa, host] = [channel.memory.ipa.0, channel.memory.host.0].map(|it| it % (2 << 20));
+        assert_eq!(ipa, host, "{channel:?}");
+    }
+}
+
+/// Also where a planner decides colours.
+#[test]
+fn channels_at_the_same_place_are_the_ones_to_blame() {
+    let text = RIGHT.replace("memory = ", "colors = \"planned\"\nmemory = ");
+    let text = text.replacen("size = \"8KiB\"", "memory_at = 0x7000_0000", 1);
+    let system = System::from_toml("s.toml", &text, "".as_ref()).expect("a system");
+    let errors = plan::check_given(&system).expect_err("both cannot be there").to_string();
+    assert!(errors.contains("channel `camera`: ") && errors.contains("channel `pose`"), "{errors}");
+    assert!(!errors.contains("frames"), "{errors}");
 }
 
 /// Channels lie beside coloured RAM, too, whose areas interleave.

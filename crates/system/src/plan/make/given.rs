@@ -119,6 +119,8 @@ fn parts(system: &System) -> Vec<System> {
     });
     let placed = |vm: &&Vm| vm.memory_at.is_some() && vm.colors_open.is_none();
     let given = with(system, system.vms.iter().filter(placed).cloned().collect());
+    let channels = system.channels.iter().filter(|it| it.memory_at.is_some()).cloned().collect();
+    let given = System { channels, ..given };
     alone.chain([given]).collect()
 }
 
