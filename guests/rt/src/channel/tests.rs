@@ -85,12 +85,18 @@ fn a_size_that_comes_back_hides_nothing() {
     let mut message = [0; 8];
     let mut reader = Reader::new(&memory, 8).unwrap();
     let mut writer = Writer::open(&memory, 8).unwrap();
-    (0..5).for_each(|_| drop(writer.send(&[1; 8])));
-    (0..5).for_each(|_| drop(reader.next(&mut message).unwrap()));
+    (0..5).for_each(|_| {
+        let _ = writer.send(&[1; 8]);
+    });
+    for _ in 0..5 {
+        reader.next(&mut message).unwrap();
+    }
     Writer::open(&memory, 16).unwrap().send(&[2; 16]);
     let mut writer = Writer::open(&memory, 8).unwrap();
     assert_eq!(reader.next(&mut message), Err(NoMessage::NothingNew));
-    (0..10).for_each(|_| drop(writer.send(&[3; 8])));
+    (0..10).for_each(|_| {
+        let _ = writer.send(&[3; 8]);
+    });
     assert_eq!(reader.next(&mut message), Ok(Received { number: 7, lost: 1, epoch: 3 }));
     assert_eq!(message, [3; 8]);
 }
@@ -104,7 +110,9 @@ fn numbers_go_on_after_a_restart_within_open() {
             let memory = memory_for(3, 16);
             let mut reader = Reader::new(&memory, 16).unwrap();
             let mut writer = Writer::open(&memory, 16).unwrap();
-            (1..=5).for_each(|value| drop(writer.send(&[value; 16])));
+            (1..=5).for_each(|value| {
+                let _ = writer.send(&[value; 16]);
+            });
             reader.newest(&mut [0; 16]).unwrap();
             // What the first `stores` words that change are after the opening, the others as before.
             let after = self::memory(8 * memory.len());
