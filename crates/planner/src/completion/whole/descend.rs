@@ -3,7 +3,7 @@
 
 use analysis::Duration;
 use policy::color::{Color, ColorSet};
-use system::description::{Located, System};
+use system::description::{Located, System, Vm};
 use system::plan::Budget;
 
 use super::super::pcpus::{At, all, given, vcpu};
@@ -50,7 +50,7 @@ impl Descent<'_, '_, '_> {
             }
             let mut next = best.0.clone();
             for _ in 0..KICK {
-                next = self.changed(&next, &best.1, random).unwrap_or(next);
+                self.change(&mut next, &best.1, random);
             }
             let need = self.patterns.need(&next);
             let next = self.descend((next, need), random, &stop);
@@ -63,21 +63,23 @@ impl Descent<'_, '_, '_> {
 
     fn descend(
         &self,
-        mut best: (System, Need),
+        (mut system, mut best): (System, Need),
         random: &mut Random,
         stop: &impl Fn(&Need) -> bool,
     ) -> (System, Need) {
-        let most = IDLE * self.neighbours(&best.0);
+        let most = IDLE * self.neighbours(&system);
         let mut idle = 0;
-        while idle < most && !stop(&best.1) && !self.judge.is_done() {
+        while idle < most && !stop(&best) && !self.judge.is_done() {
             idle += 1;
-            let Some(next) = self.changed(&best.0, &best.1, random) else { continue };
-            let need = self.patterns.need(&next);
-            if need.key() < best.1.key() {
-                (best, idle) = ((next, need), 0);
+            let Some(change) = self.change(&mut system, &best, random) else { continue };
+            let need = self.patterns.need(&system);
+            if need.key() < best.key() {
+                (best, idle) = (need, 0);
+            } else {
+                change.take_back(&mut system);
             }
         }
-        best
+        (system, best)
     }
 
     /// Returns about how many changes are possible.
@@ -95,9 +97,8 @@ impl Descent<'_, '_, '_> {
             + 8
     }
 
-    /// Returns the description with one random change, on a PCPU that has too little if there is
-    /// one.
-    fn changed(&self, system: &System, need: &Need, random: &mut Random) -> Option<System> {
+    /// Makes one random change, on a PCPU that has too little if there is one.
+    fn change(&self, system: &mut System, need: &Need, random: &mut Random) -> Option<Change> {
         let pcpu = random.of(&need.short).copied();
         let mine = |at: &At| pcpu.is_none_or(|pcpu| given(system, *at) == Some(pcpu));
         let here: Vec<At> = all(system).into_iter().filter(mine).collect();
@@ -138,28 +139,36 @@ impl Descent<'_, '_, '_> {
             .collect()
     }
 
-    fn move_vcpu(&self, system: &System, here: &[At], random: &mut Random) -> Option<System> {
+    fn move_vcpu(&self, system: &mut System, here: &[At], random: &mut Random) -> Option<Change> {
         let moved = self.movable(here, random)?;
         let to = *random.of(&self.shared(system))?;
-        (given(system, moved) != Some(to)).then(|| with_pcpu(system.clone(), moved, to))
+        (given(system, moved) != Some(to)).then(|| {
+            let change = Change::of(system, &[moved.0]);
+            set_pcpu(system, moved, to);
+            change
+        })
     }
 
-    fn swap_vcpus(&self, system: &System, here: &[At], random: &mut Random) -> Option<System> {
+    fn swap_vcpus(&self, system: &mut System, here: &[At], random: &mut Random) -> Option<Change> {
         let one = self.movable(here, random)?;
         let other = *random.of(&self.choices.open.pcpus)?;
         let (from, to) = (given(system, one)?, given(system, other)?);
-        let system = with_pcpu(system.clone(), one, to);
-        (from != to).then(|| with_pcpu(system, other, from))
+        (from != to).then(|| {
+            let change = Change::of(system, &[one.0, other.0]);
+            set_pcpu(system, one, to);
+            set_pcpu(system, other, from);
+            change
+        })
     }
 
     /// A task to another VCPU of its VM, and if it `swaps` one from there back.
     fn move_task(
         &self,
-        system: &System,
+        system: &mut System,
         here: &[At],
         random: &mut Random,
         swaps: bool,
-    ) -> Option<System> {
+    ) -> Option<Change> {
         let tasks = &self.choices.open.tasks;
         let is_here = |&&(vm, task): &&At| here.contains(&(vm, system.vms[vm].tasks[task].vcpu));
         let mine: Vec<At> = tasks.iter().filter(is_here).copied().collect();
@@ -173,22 +182,26 @@ impl Descent<'_, '_, '_> {
         let there = |at: &&At| at.0 == vm && of_vm.tasks[at.1].vcpu == to;
         let there: Vec<At> = tasks.iter().filter(there).copied().collect();
         let back = if swaps { Some(*random.of(&there)?) } else { None };
-        let mut changed = system.clone();
         let own = self.choices.open.colors.contains(&vm) && of_vm.vllc;
-        for (task, to) in [(Some((vm, task)), to), (back, from)] {
-            let Some((vm, task)) = task else { continue };
-            // Colours of tasks stay apart by VCPU.
-            if own && of_vm.tasks[task].colors.is_some() {
-                let there = of_vm.tasks.iter().find(|it| it.vcpu == to)?;
-                changed.vms[vm].tasks[task].colors.clone_from(&there.colors);
-            }
-            changed.vms[vm].tasks[task].vcpu = to;
+        // Colours of tasks stay apart by VCPU.
+        let colors = |task: usize, to: usize| match own && of_vm.tasks[task].colors.is_some() {
+            true => Some(of_vm.tasks.iter().find(|it| it.vcpu == to)?.colors.clone()),
+            false => Some(of_vm.tasks[task].colors.clone()),
+        };
+        let mut moves = vec![(task, to, colors(task, to)?)];
+        if let Some((_, back)) = back {
+            moves.push((back, from, colors(back, from)?));
         }
-        Some(changed)
+        let change = Change::of(system, &[vm]);
+        for (task, to, colors) in moves {
+            let task = &mut system.vms[vm].tasks[task];
+            (task.vcpu, task.colors) = (to, colors);
+        }
+        Some(change)
     }
 
     /// Another period for a VCPU, or for all of its VM.
-    fn period(&self, system: &System, here: &[At], random: &mut Random) -> Option<System> {
+    fn period(&self, system: &mut System, here: &[At], random: &mut Random) -> Option<Change> {
         let open = &self.choices.open.periods;
         let mine: Vec<At> = open.iter().filter(|at| here.contains(at)).copied().collect();
         let at = *random.of(&mine)?;
@@ -197,31 +210,46 @@ impl Descent<'_, '_, '_> {
             0 => vec![at],
             _ => self.choices.open_periods(at.0),
         };
-        let mut changed = system.clone();
-        of.into_iter().for_each(|at| set_period(&mut changed, at, period));
-        (changed != *system).then_some(changed)
+        let change = Change::of(system, &[at.0]);
+        of.into_iter().for_each(|at| set_period(system, at, period));
+        change.is_one(system).then_some(change)
     }
 
     /// A colour from one VM to another one.
-    fn color(&self, system: &System, random: &mut Random) -> Option<System> {
+    fn color(&self, system: &mut System, random: &mut Random) -> Option<Change> {
         let &(from, least) = random.of(&self.choices.colors)?;
         let &(to, _) = random.of(&self.choices.colors)?;
         let own: Vec<Color> = system.vms[from].colors.as_ref()?.value.iter().collect();
         if from == to || own.len() <= least {
             return None;
         }
-        let mut changed = system.clone();
         let (last, rest) = own.split_last()?;
-        set_colors(&mut changed, from, rest.iter().copied().collect());
-        let with = changed.vms[to].colors.as_ref()?.value | (*last).into();
-        set_colors(&mut changed, to, with);
-        Some(changed)
+        let with = system.vms[to].colors.as_ref()?.value | (*last).into();
+        let change = Change::of(system, &[from, to]);
+        set_colors(system, from, rest.iter().copied().collect());
+        set_colors(system, to, with);
+        Some(change)
     }
 }
 
-fn with_pcpu(mut system: System, (vm, vcpu): At, pcpu: usize) -> System {
-    set_pcpu(&mut system, (vm, vcpu), pcpu);
-    system
+/// The VMs that a change concerns, with their indices, as they were before. A copy of the whole description takes longer
+/// than its judgement.
+struct Change(Vec<(usize, Vm)>);
+
+impl Change {
+    /// Keeps these VMs, of which one may be named twice.
+    fn of(system: &System, vms: &[usize]) -> Self {
+        Self(vms.iter().map(|&vm| (vm, system.vms[vm].clone())).collect())
+    }
+
+    /// Returns true if something is not as it was.
+    fn is_one(&self, system: &System) -> bool {
+        self.0.iter().any(|(vm, before)| system.vms[*vm] != *before)
+    }
+
+    fn take_back(self, system: &mut System) {
+        self.0.into_iter().for_each(|(vm, before)| system.vms[vm] = before);
+    }
 }
 
 /// Puts a VCPU onto a PCPU, wherever it was before.
