@@ -54,7 +54,7 @@ fn assert_answers(result: &Result, document: &Value) {
 fn a_leech_on_the_same_cpu_is_seen_and_nothing_is_not() {
     let _alone = alone();
     let sandbox = sandbox!();
-    let arguments = "measure --victim matrix:96 --leech cpu@25ms --runs 12 --json --output results";
+    let arguments = "measure --victim matrix:96 --leech cpu@25ms --runs 8 --json --output results";
     let plausible = |document: &Value| {
         let [nothing, taken] = &rows(document)[..] else { panic!("two rows: {document}") };
         let [low, high] = ["low", "high"].map(|end| number(&nothing["coefficient"][end]));
@@ -72,7 +72,7 @@ fn a_leech_on_the_same_cpu_is_seen_and_nothing_is_not() {
     let document: Value = serde_json::from_str(&read("results/results.json")).expect("JSON");
     for row in rows(&document) {
         let samples = row["samples"].as_array().expect("samples");
-        assert!(samples.len() >= 2 * 12 && samples.len().is_multiple_of(2));
+        assert!(samples.len() >= 2 * 8 && samples.len().is_multiple_of(2));
         let loaded = |at: usize| samples[at]["loaded"].as_bool().expect("loaded or not");
         assert_eq!([0, 1, 2, 3].map(loaded), [false, true, true, false], "AB, BA");
         for sample in samples {
@@ -95,13 +95,13 @@ fn contexts_are_compared() {
     let other = format!("again=env LANG=C '{}'", env!("CARGO_BIN_EXE_bulkhead"));
     let arguments =
         ["measure", "--victim", "matrix:32", "--leech", "cpu@25ms", "--runs", "5", "--context"];
-    let more = ["native=", "--context", &other, "--victim", "read:64KiB..128KiB"];
+    let more = ["native=", "--context", &other, "--victim", "read:64KiB"];
     let arguments = [&arguments[..], &more].concat();
     let result = sandbox.bulkhead(&arguments);
     assert!([Some(0), Some(1), Some(3)].contains(&result.status), "{}", result.stderr);
     let comparison = result.stdout.split("I in each context:").nth(1).expect("a comparison");
     assert!(comparison.contains("native") && comparison.contains("again"), "{comparison}");
-    for test in ["matrix:32", "read:64KiB", "read:128KiB"] {
+    for test in ["matrix:32", "read:64KiB"] {
         let row = comparison.lines().find(|line| line.starts_with(test)).expect(test);
         assert!(row.contains("cpu@25ms"), "{comparison}");
     }

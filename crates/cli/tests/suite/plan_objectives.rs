@@ -165,15 +165,15 @@ fn ctrl_c_keeps_the_best_plan() {
 #[test]
 fn ctrl_c_ends_a_plain_search_with_the_best_plan() {
     let large = Large {
-        pcpus: 8,
-        vms: 8,
+        pcpus: 4,
+        vms: 4,
         vcpus: 2,
-        tasks: 60,
+        tasks: 24,
         resources: 0,
         own: 0,
         colors: true,
         limits: true,
-        load: 200,
+        load: 120,
         open: Open::Everything,
         seed: 1,
     };
