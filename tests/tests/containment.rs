@@ -165,6 +165,24 @@ fn a_crash_starts_the_guest_again_if_its_description_says_so() {
     run.summary("hostile", "stopped", "bad-address", 1);
 }
 
+/// Where its description says so, a guest that looks for memory gets an abort and goes on: a class, of EL1, and an external
+/// abort, with the bit of a store.
+#[test]
+fn a_guest_may_look_for_memory_that_is_not_there() {
+    const DATA: u64 = 0x25 << 26 | 1 << 25 | 0x10;
+    const STORE: u64 = 1 << 6;
+    const FETCH: u64 = 0x21 << 26 | 1 << 25 | 0x10;
+    for (case, syndrome) in
+        [("foreign-read", DATA), ("foreign-write", DATA | STORE), ("foreign-fetch", FETCH)]
+    {
+        let run = beside_a_beacon(case, |vm| vm.key("on_bad_address", "abort"));
+        run.expect("hostile", &format!("hostile: {case} survived fault="));
+        run.expect("hostile", &format!(" esr={syndrome:#x} far=0x"));
+        run.never("bulkhead", "crash");
+        run.summary("hostile", "off", "power-off", 0);
+    }
+}
+
 /// VCPU 1 runs for ever on another CPU: it stops with the VM, and starts anew with it.
 #[test]
 fn what_ends_a_vm_ends_all_its_vcpus() {

@@ -72,6 +72,7 @@ pub mod names {
     pub const ON_CRASH: &str = "on-crash";
     pub const ON_RESET: &str = "on-reset";
     pub const RESTART_LIMIT: &str = "restart-limit";
+    pub const ABORTS: &str = "aborts";
     pub const VLLC: &str = "vllc";
     pub const WARM_UP: &str = "warm-up";
     pub const MEMORY_BUDGET: &str = "memory-budget";

@@ -190,6 +190,8 @@ pub struct VmDocument<'a> {
     extra_colors: Option<Vec<usize>>,
     extra_memory_bytes: Option<u64>,
     color_serial: bool,
+    /// True if accesses to addresses at which it has nothing fail, and do not stop it.
+    aborts: bool,
     warm_up: bool,
     memory_budget: Option<MemoryBudgetReport>,
     compensation_periods: Option<u32>,
@@ -220,6 +222,7 @@ impl<'a> VmDocument<'a> {
             extra_colors: vm.pool.map(|pool| indices(pool.area.colors)),
             extra_memory_bytes: vm.pool.map(|pool| pool.size().get()),
             color_serial: vm.color_serial.is_some(),
+            aborts: vm.lifecycle.aborts,
             warm_up: vm.lifecycle.warm_up,
             memory_budget: vm.memory_budget.map(|it| MemoryBudgetReport::new(it, access)),
             compensation_periods: vm.compensation.map(|it| it.periods),

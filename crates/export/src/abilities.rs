@@ -42,6 +42,10 @@ pub fn missing(plan: &Plan, target: Target) -> Vec<String> {
     lost("a cache that shows the VM's colours only, virtual LLC", names(vms, |vm| vm.vllc));
     let restarts =
         |vm: &Vm| [vm.lifecycle.on_crash, vm.lifecycle.on_reset].contains(&OnEvent::Restart);
+    if matches!(target, Target::Bao | Target::Jailhouse) {
+        let what = "aborts of accesses where a VM has nothing, which stop it";
+        lost(what, names(vms, |vm| vm.lifecycle.aborts));
+    }
     match target {
         Target::Xen => lost("a limit of restarts", names(vms, restarts)),
         Target::Bao | Target::Jailhouse | Target::Xvisor => {

@@ -18,6 +18,7 @@ pub fn plan() -> Plan {
             on_crash: OnEvent::Stop,
             on_reset: OnEvent::Restart,
             restart_limit: 3,
+            aborts: false,
             warm_up: true,
         },
         vllc: false,

@@ -35,16 +35,37 @@ pub fn page_absent(context: &mut Context, syndrome: u64, at: &Assignment, pcpu: 
         // It is there now, and the guest tries again.
         return;
     }
-    if syndrome >> 26 == class::DATA_ABORT {
+    if class::of(syndrome) == class::DATA_ABORT {
         return data_abort(context, syndrome, at, pcpu);
     }
-    instruction_abort(syndrome, at, pcpu)
+    instruction_abort(context, syndrome, at, pcpu)
 }
 
 /// An instruction abort of the guest at stage 2, apart from [`page_absent`].
 #[cold]
-pub fn instruction_abort(syndrome: u64, at: &Assignment, pcpu: &'static Pcpu) {
-    let crash = if syndrome & ON_TABLE_WALK != 0 { Crash::TableWalk } else { Crash::Fetch };
+pub fn instruction_abort(
+    context: &mut Context,
+    syndrome: u64,
+    at: &Assignment,
+    pcpu: &'static Pcpu,
+) {
+    nothing_there(context, syndrome, at, pcpu)
+}
+
+/// The guest accessed an address at which it has nothing: that fails as on a machine, or is a crash.
+#[cold]
+#[inline(never)]
+fn nothing_there(context: &mut Context, syndrome: u64, at: &Assignment, pcpu: &'static Pcpu) {
+    if at.vm.plan.aborts {
+        return vm::abort(context, syndrome, regs::far_el2::read());
+    }
+    let crash = if syndrome & ON_TABLE_WALK != 0 {
+        Crash::TableWalk
+    } else if class::of(syndrome) == class::DATA_ABORT {
+        Crash::NothingThere
+    } else {
+        Crash::Fetch
+    };
     at.vm.crash(crash, at, pcpu)
 }
 
@@ -67,8 +88,8 @@ pub fn data_abort(context: &mut Context, syndrome: u64, at: &Assignment, pcpu: &
             }
             context.skip(syndrome);
         }
-        Outcome::Refused => vm::data_abort(context, far),
-        Outcome::NothingThere => at.vm.crash(Crash::NothingThere, at, pcpu),
+        Outcome::Refused => vm::abort(context, syndrome, far),
+        Outcome::NothingThere => nothing_there(context, syndrome, at, pcpu),
     }
 }
 
@@ -84,20 +105,17 @@ fn without_syndrome(
 ) {
     if syndrome & TRANSLATION_MASK != TRANSLATION {
         // Something is there, but it does not take this access: alignment, bus error.
-        return vm::data_abort(context, far);
+        return vm::abort(context, syndrome, far);
     }
-    if syndrome & ON_TABLE_WALK != 0 {
-        at.vm.crash(Crash::TableWalk, at, pcpu)
-    }
-    if !is_device(at, ipa) {
-        at.vm.crash(Crash::NothingThere, at, pcpu)
+    if syndrome & ON_TABLE_WALK != 0 || !is_device(at, ipa) {
+        return nothing_there(context, syndrome, at, pcpu);
     }
     if syndrome & CACHE_MAINTENANCE != 0 {
         // Devices have nothing in the caches.
         context.skip(syndrome);
         return;
     }
-    vm::data_abort(context, far);
+    vm::abort(context, syndrome, far);
 }
 
 fn is_device(at: &Assignment, ipa: u64) -> bool {

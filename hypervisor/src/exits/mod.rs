@@ -36,6 +36,12 @@ mod class {
     pub const SYSTEM_REGISTER: u64 = 0x18;
     pub const INSTRUCTION_ABORT: u64 = 0x20;
     pub const DATA_ABORT: u64 = 0x24;
+
+    /// The class of a syndrome, above which newer CPUs tell more.
+    #[inline(always)]
+    pub fn of(syndrome: u64) -> u64 {
+        syndrome >> 26 & 0x3f
+    }
 }
 
 /// Fault status of an abort at stage 2 (the syndrome's low bits): a page is absent.
@@ -53,7 +59,7 @@ pub fn synchronous(context: &mut Context, pcpu: &'static Pcpu) {
     let Some(at) = pcpu.loaded() else { cpu::halt() };
     at.vcpu.count_exit();
     pcpu.record_at(cpu::now_unordered(), Some(at), Kind::ExitSync, syndrome);
-    match syndrome >> 26 & 0x3f {
+    match class::of(syndrome) {
         class::HVC64 => hypercall::call(context, at, pcpu),
         class::DATA_ABORT | class::INSTRUCTION_ABORT if syndrome & FAULT_STATUS == PAGE_ABSENT => {
             mmio::page_absent(context, syndrome, at, pcpu);
@@ -73,7 +79,7 @@ pub fn synchronous(context: &mut Context, pcpu: &'static Pcpu) {
                 Wait::Nothing => {}
             }
         }
-        class::INSTRUCTION_ABORT => mmio::instruction_abort(syndrome, at, pcpu),
+        class::INSTRUCTION_ABORT => mmio::instruction_abort(context, syndrome, at, pcpu),
         // Instructions of the guest that trap, those of later architecture versions among them: it may use none of
         // them here. What else there is goes to EL1 by itself.
         _ => vm::undefined(context),

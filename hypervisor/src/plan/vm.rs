@@ -94,6 +94,8 @@ pub struct Vm<'a> {
     pub on_reset: Policy,
     /// Most restarts before the VM stays stopped.
     pub restart_limit: u32,
+    /// Whether accesses to addresses at which it has nothing fail, in place of stopping it.
+    pub aborts: bool,
     /// With a virtual last-level cache: it has `2^share` times fewer sets than the machine's.
     pub cache_share: Option<u8>,
     /// Whether all RAM is mapped at the start; otherwise a page is when it is first touched.
@@ -208,6 +210,7 @@ pub fn read<'a>(
             names::ON_CRASH,
             names::ON_RESET,
             names::RESTART_LIMIT,
+            names::ABORTS,
             names::VLLC,
             names::WARM_UP,
             names::MEMORY_BUDGET,
@@ -258,6 +261,7 @@ pub fn read<'a>(
         on_crash: policy(node, names::ON_CRASH)?,
         on_reset: policy(node, names::ON_RESET)?,
         restart_limit: node.number(names::RESTART_LIMIT)?,
+        aborts: flag(node, names::ABORTS)?,
         cache_share: cache_share(node, &memory, color_mask)?,
         warm_up: flag(node, names::WARM_UP)?,
         llc,

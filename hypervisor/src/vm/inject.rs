@@ -4,11 +4,15 @@ use crate::arch::context::{Context, PSTATE_EL1H_MASKED};
 use crate::arch::regs;
 
 const EC_UNKNOWN: u64 = 0;
-const EC_DATA_ABORT_LOWER: u64 = 0x24;
-const EC_DATA_ABORT_SAME: u64 = 0x25;
+/// An abort of EL0; one of EL1 has the next number.
+const EC_INSTRUCTION_ABORT: u64 = 0x20;
+const EC_DATA_ABORT: u64 = 0x24;
 const ESR_IL: u64 = 1 << 25;
 /// Fault status: synchronous external abort, not on a table walk.
 const EXTERNAL_ABORT: u64 = 0x10;
+/// What a data abort says of its access, in EL2's syndrome and in EL1's: a store, a maintenance of caches.
+const STORE: u64 = 1 << 6;
+const CACHE_MAINTENANCE: u64 = 1 << 8;
 
 /// Privileged access never, and data-independent timing.
 const PSTATE_PAN: u64 = 1 << 22;
@@ -51,11 +55,16 @@ pub fn undefined(context: &mut Context) {
     synchronous(context, EC_UNKNOWN << 26 | ESR_IL);
 }
 
-/// Raises a data abort for an access at this virtual address that failed on the bus.
-pub fn data_abort(context: &mut Context, address: u64) {
+/// Raises an abort for an access or a fetch at this virtual address, as if it had failed on the bus. `cause` is the syndrome
+/// of the abort that brought it to EL2.
+pub fn abort(context: &mut Context, cause: u64, address: u64) {
     let from_el0 =
         context.pstate & PSTATE_AARCH32 != 0 || context.pstate & PSTATE_MODE == MODE_EL0T;
-    let class = if from_el0 { EC_DATA_ABORT_LOWER } else { EC_DATA_ABORT_SAME };
+    let (class, access) = match cause >> 26 & 0x3f {
+        EC_DATA_ABORT => (EC_DATA_ABORT, cause & (STORE | CACHE_MAINTENANCE)),
+        _ => (EC_INSTRUCTION_ABORT, 0),
+    };
     regs::far_el1::write(address);
-    synchronous(context, class << 26 | ESR_IL | EXTERNAL_ABORT);
+    let class = class + u64::from(!from_el0);
+    synchronous(context, class << 26 | ESR_IL | access | EXTERNAL_ABORT);
 }

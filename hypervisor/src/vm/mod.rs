@@ -20,7 +20,7 @@ use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 pub use build::build;
 pub use gic_env::GicEnv;
-pub use inject::{data_abort, undefined};
+pub use inject::{abort, undefined};
 pub use lifecycle::Crash;
 pub use psci::{LAST as PSCI_LAST, call as psci};
 pub use virtual_timer::{VIRTUAL_TIMER, VirtualTimer};

@@ -64,7 +64,7 @@ impl Quiet {
     /// The victim's work.
     fn work(&mut self, place: Place, storm: Storm) -> u64 {
         let needs = match storm.needs {
-            Needs::GicV3 => Needs::Nothing,
+            Needs::GicV3 | Needs::Aborts => Needs::Nothing,
             Needs::ColorsAndGicV3 => Needs::Colors,
             needs => needs,
         };
@@ -207,6 +207,7 @@ fn a_storm_takes_nothing_from_a_neighbour() {
         (place(3, 1, false, works), named("device", 0)),
         (place(3, 1, true, works), named("device-nowhere", 0)),
         (place(2, 3, false, works), named("timer", 0)),
+        (place(3, 1, false, works), named("absent", 0)),
         (place(2, 1, false, works), named("cpu-on-off", 0)),
     ]);
 }

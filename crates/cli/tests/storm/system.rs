@@ -40,6 +40,8 @@ pub enum Needs {
     Device,
     /// RAM that is mapped when it is touched.
     Ram,
+    /// Accesses that fail where there is no memory.
+    Aborts,
 }
 
 impl Needs {
@@ -58,7 +60,7 @@ const fn with_pause(mode: &'static str, needs: Needs, pause: u64) -> Storm {
 }
 
 /// All storms.
-pub const STORMS: [Storm; 47] = [
+pub const STORMS: [Storm; 48] = [
     storm("sgi-waiting", Needs::Nothing),
     storm("sgi-taking", Needs::Nothing),
     with_pause("sgi-taking", Needs::Nothing, 2_000),
@@ -106,6 +108,7 @@ pub const STORMS: [Storm; 47] = [
     storm("console-uart", Needs::Nothing),
     storm("touch", Needs::Ram),
     storm("mmio", Needs::Nothing),
+    storm("absent", Needs::Aborts),
 ];
 
 /// The storm with this name and pause.
@@ -215,7 +218,11 @@ impl Place {
         text += colors(
             "colors = \"0-3\"\nextra_colors = \"4-7\"\nextra_memory = \"8MiB\"\ncolor_serial = true\n",
         );
-        text += if needs == Needs::Ram { "warm_up = false\n" } else { "" };
+        text += match needs {
+            Needs::Ram => "warm_up = false\n",
+            Needs::Aborts => "on_bad_address = \"abort\"\n",
+            _ => "",
+        };
         for (number, pcpu) in self.pcpus().into_iter().enumerate() {
             text += &match pcpu {
                 SHARED => vcpu(SHARED, "deferrable", 1, second),

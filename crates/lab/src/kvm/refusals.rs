@@ -83,6 +83,9 @@ fn wrong(vm: &description::Vm) -> Vec<(&'static str, &Place)> {
     if vm.lifecycle.on_crash == OnEvent::Restart {
         wrong.push(("restarts of VMs", &vm.name.place));
     }
+    if vm.lifecycle.aborts {
+        wrong.push(("aborts of accesses where a VM has nothing", &vm.name.place));
+    }
     if vm.memory.value.0 > RAM_MAX {
         wrong.push(("VMs with more than 2 GiB of RAM", &vm.memory.place));
     }

@@ -23,6 +23,9 @@ pub struct Lifecycle {
     pub on_reset: OnEvent,
     /// Number of restarts after which the VM stays stopped.
     pub restart_limit: u32,
+    /// True if an access to an address at which it has nothing fails, as on a machine (an external abort). Otherwise the
+    /// access is a crash.
+    pub aborts: bool,
     /// Whether all of its RAM is mapped before it starts, instead of page by page
     /// when it is first touched.
     pub warm_up: bool,
@@ -35,11 +38,13 @@ impl Lifecycle {
         let events = OnEvent::ALL.map(|event| (event.as_str(), event));
         let on_crash = at.choice("on_crash", &events);
         let on_reset = at.choice("on_reset", &events);
+        let on_bad_address = at.choice("on_bad_address", &[("stop", false), ("abort", true)]);
         let restart_limit = at.integer("restart_limit", 0, u64::from(u32::MAX));
         Self {
             on_crash: on_crash.map_or(OnEvent::Stop, |event| event.value),
             on_reset: on_reset.map_or(OnEvent::Restart, |event| event.value),
             restart_limit: restart_limit.map_or(RESTART_LIMIT, |limit| limit.value as u32),
+            aborts: on_bad_address.is_some_and(|aborts| aborts.value),
             warm_up: warm_up.unwrap_or(!colored),
         }
     }
@@ -49,6 +54,10 @@ impl Lifecycle {
         vm.strings(names::ON_CRASH, &[self.on_crash.as_str()]);
         vm.strings(names::ON_RESET, &[self.on_reset.as_str()]);
         vm.numbers(names::RESTART_LIMIT, &[self.restart_limit]);
+        if self.aborts {
+            let comment = "accesses where it has nothing fail, and do not stop it";
+            vm.numbers(names::ABORTS, &[1]).comment(comment);
+        }
         if self.warm_up {
             vm.numbers(names::WARM_UP, &[1]).comment("all of its RAM is mapped at the start");
         }
@@ -59,11 +68,13 @@ impl Lifecycle {
         let on_crash = event(vm, names::ON_CRASH);
         let on_reset = event(vm, names::ON_RESET);
         let restart_limit = vm.number(names::RESTART_LIMIT);
+        let aborts = vm.one_or_absent(names::ABORTS);
         let warm_up = vm.one_or_absent(names::WARM_UP);
         Some(Self {
             on_crash: on_crash?,
             on_reset: on_reset?,
             restart_limit: restart_limit?,
+            aborts,
             warm_up,
         })
     }

@@ -48,6 +48,7 @@ device_tree_load = 0x43000000
 bootargs = "quiet"
 console = false
 on_crash = "restart"
+on_bad_address = "abort"
 on_reset = "stop"
 restart_limit = 7
 
@@ -134,8 +135,9 @@ fn every_key_reaches_the_model_and_the_plan() {
     assert_eq!((vm.vcpus[0].server, vm.vcpus[1].server), (Some(server), None));
     assert_eq!(vm.memory[0].host, PhysicalAddress(0x5000_0000));
     assert_eq!(vm.colors(), Some(system.vms[0].colors.as_ref().unwrap().value));
-    let Lifecycle { on_crash, on_reset, restart_limit, .. } = vm.lifecycle;
+    let Lifecycle { on_crash, on_reset, restart_limit, aborts, .. } = vm.lifecycle;
     assert_eq!((on_crash, on_reset, restart_limit), (OnEvent::Restart, OnEvent::Stop, 7));
+    assert!(aborts && !plan.vms[1].lifecycle.aborts);
     assert_eq!(vm.serial, None);
     assert!(vm.lifecycle.warm_up && !plan.vms[1].lifecycle.warm_up);
     assert_eq!(vm.pool.unwrap().frames, 4096);

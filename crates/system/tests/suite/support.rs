@@ -335,6 +335,8 @@ impl Machine {
                 on_crash: draft.events.0,
                 on_reset: draft.events.1,
                 restart_limit: draft.events.2,
+                // Not drawn, so that the plans of a seed stay what they were.
+                aborts: draft.events.2 % 2 == 1,
                 warm_up: draft.warm_up,
             },
             vllc,

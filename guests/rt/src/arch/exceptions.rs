@@ -3,7 +3,8 @@
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use super::{cpu, stacks, sysreg::read_sysreg, user};
+use super::stacks::{self, CPUS_MAX};
+use super::{cpu, sysreg::read_sysreg, user};
 use crate::{interrupts, println, psci, round_robin, scheduler, sections};
 
 global_asm!(
@@ -139,28 +140,31 @@ impl core::fmt::Display for Fault {
     }
 }
 
-static EXPECTED: AtomicBool = AtomicBool::new(false);
-static CAUGHT: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
+/// By processor: whether a fault is expected, and the last that was.
+static EXPECTED: [AtomicBool; CPUS_MAX] = [const { AtomicBool::new(false) }; CPUS_MAX];
+static CAUGHT: [[AtomicU64; 3]; CPUS_MAX] = [const { [const { AtomicU64::new(0) }; 3] }; CPUS_MAX];
 
 /// Calls `f`; a synchronous exception in it is kept for the caller, and the instruction skipped (a
-/// branch to a bad address returns to where it came from). Only one processor may use this.
+/// branch to a bad address returns to where it came from).
 ///
 /// # Safety
 ///
 /// `f` must be sound when an instruction of it that faults is skipped.
 pub(super) unsafe fn catch(f: impl FnOnce()) -> Option<Fault> {
-    CAUGHT[0].store(0, Relaxed);
-    EXPECTED.store(true, Relaxed);
+    let cpu = cpu::index();
+    CAUGHT[cpu][0].store(0, Relaxed);
+    EXPECTED[cpu].store(true, Relaxed);
     f();
-    EXPECTED.store(false, Relaxed);
-    let [syndrome, address, pc] = [0, 1, 2].map(|i: usize| CAUGHT[i].load(Relaxed));
+    EXPECTED[cpu].store(false, Relaxed);
+    let [syndrome, address, pc] = [0, 1, 2].map(|i: usize| CAUGHT[cpu][i].load(Relaxed));
     // A syndrome of an exception that was taken is never 0 except for undefined instructions with a
     // 16-bit length, which AArch64 does not have.
     (syndrome != 0).then_some(Fault { syndrome, address, pc })
 }
 
 fn caught(frame: &mut Frame, fault: Fault) {
-    for (slot, value) in CAUGHT.iter().zip([fault.syndrome, fault.address, fault.pc]) {
+    for (slot, value) in CAUGHT[cpu::index()].iter().zip([fault.syndrome, fault.address, fault.pc])
+    {
         slot.store(value, Relaxed);
     }
     frame.pc = match fault.class() {
@@ -181,7 +185,7 @@ extern "C" fn thread_exception(frame: &mut Frame) {
             UNLOCK => sections::released(frame),
             _ => report(frame, fault, ""),
         }
-    } else if EXPECTED.load(Relaxed) {
+    } else if EXPECTED[cpu::index()].load(Relaxed) {
         caught(frame, fault);
     } else {
         report(frame, fault, "");

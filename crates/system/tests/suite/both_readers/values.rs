@@ -89,6 +89,7 @@ fn vm(written: &Vm, read: &read::Vm<'_>) {
         (event(lifecycle.on_crash), event(lifecycle.on_reset))
     );
     assert_eq!((read.restart_limit, read.warm_up), (lifecycle.restart_limit, lifecycle.warm_up));
+    assert_eq!(read.aborts, lifecycle.aborts);
     assert_eq!((read.cache_share.is_some(), read.critical), (written.vllc, written.critical));
     assert_eq!(read.memory_budget.map(|it| budget(it.budget)), written.memory_budget.map(numbers));
     let compensation = read.memory_budget.and_then(|it| it.compensation);

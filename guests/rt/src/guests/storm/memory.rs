@@ -1,11 +1,14 @@
 //! Accesses that the hypervisor has to serve.
 
 use rt::arch::lock::InterruptLock;
+use rt::arch::probe::{self, Through};
 use rt::arch::ram::Arena;
 use rt::arch::{cpu, mmio::GICD};
 use rt::{arguments, println};
 
 const PAGE: u64 = 4096;
+/// Below all RAM and channels, above all devices.
+const NOTHING: u64 = 0x2000_0000;
 const GICD_TYPER: usize = 0x4;
 
 static FREE: InterruptLock<Option<Arena>> = InterruptLock::new(None);
@@ -27,6 +30,11 @@ pub fn touch(number: u64) -> bool {
     }
     let page = FREE.with(|free| free.as_mut()?.allocate(8, PAGE));
     page.is_some() || !mmio(number)
+}
+
+/// Reads from an address at which the VM has nothing. Returns true if that fails.
+pub fn absent(_: u64) -> bool {
+    probe::read(NOTHING, 4, Through::Device).is_err()
 }
 
 /// Reads a register of a device that the hypervisor emulates.

@@ -35,7 +35,7 @@ fn burn(_: u64) -> bool {
 }
 
 /// All of them.
-pub const MODES: [Mode; 43] = [
+pub const MODES: [Mode; 44] = [
     // Quiet, to compare with.
     mode("none", Waits, nothing, burn),
     // Interrupts to a sibling that waits and cannot take them, takes each, computes, is off, never was on.
@@ -90,4 +90,5 @@ pub const MODES: [Mode; 43] = [
     // Stage-2 faults.
     mode("touch", Attacks, memory::take, memory::touch),
     mode("mmio", Attacks, nothing, memory::mmio),
+    mode("absent", Attacks, nothing, memory::absent),
 ];
