@@ -27,7 +27,7 @@ pub fn run(workspace: &Workspace, list: bool) -> Result<()> {
     }
     let programs = Programs::new(workspace)?;
     let name = format!("bulkhead-{VERSION}-{}", toolchain::host()?);
-    let archives = [
+    let mut archives = [
         Archive { name: name.clone(), files: contents::main(workspace, &programs)? },
         Archive {
             name: format!("bulkhead-cachescope-{VERSION}-{}", toolchain::host()?),
@@ -38,10 +38,14 @@ pub fn run(workspace: &Workspace, list: bool) -> Result<()> {
         for archive in &archives {
             archive.files.keys().for_each(|path| println!("{}.tar.gz: {path}", archive.name));
         }
+        // What the command itself writes is known when it is built.
+        println!("{name}.tar.gz: {}/bulkhead*.1", contents::MAN);
+        contents::COMPLETIONS.iter().for_each(|(_, path)| println!("{name}.tar.gz: {path}"));
         return Ok(());
     }
 
     programs.build(workspace)?;
+    archives[0].files.extend(contents::written_by(&programs.command())?);
     let folder = workspace.build("release");
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let time = git(workspace, &["log", "-1", "--format=%ct"])?;

@@ -84,6 +84,9 @@ fn a_release_has_what_its_systems_need() {
     {
         assert!(main.contains(&file), "{file}");
     }
+    for file in ["share/man/man1/bulkhead*.1", "share/zsh/site-functions/_bulkhead"] {
+        assert!(main.contains(&file), "{file}");
+    }
     assert!(main.iter().any(|file| file.starts_with("licences/clap-")));
     assert!(!main.iter().any(|file| file.contains("cachescope/")), "it is GPL-2.0-or-later");
 

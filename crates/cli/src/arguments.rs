@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, ColorChoice, Parser, Subcommand};
 use export::Target;
 use measure::isolation::leech::Leech;
 use measure::isolation::workload::Workload;
 use measure::isolation::{self, Context};
 
+use crate::help::{CompletionsOptions, ManOptions};
 use crate::measure::HostOptions;
 use crate::plan::PlanOptions;
 use crate::prove::ProveOptions;
@@ -41,6 +42,15 @@ pub struct Arguments {
     /// Print one JSON document instead of text
     #[arg(long, global = true)]
     pub json: bool,
+    /// Colour the text; `auto`: on a terminal, unless NO_COLOR is set
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_default_value = true
+    )]
+    pub color: ColorChoice,
     #[command(subcommand)]
     pub command: Command,
 }
@@ -58,6 +68,8 @@ pub enum Command {
     Measure(MeasureOptions),
     Reproduce(ReproduceOptions),
     Sweep(SweepOptions),
+    Completions(CompletionsOptions),
+    Man(ManOptions),
 }
 
 /// Check a description or a plan: is it sound, and is every deadline met?

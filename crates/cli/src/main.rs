@@ -9,6 +9,7 @@ mod arguments;
 mod check;
 mod export;
 mod failure;
+mod help;
 mod json;
 mod measure;
 mod output;
@@ -31,7 +32,11 @@ use clap::Parser;
 use arguments::{Arguments, Command};
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = Arguments::try_parse().unwrap_or_else(|error| {
+        output::color(output::asked(std::env::args_os()));
+        error.exit()
+    });
+    output::color(arguments.color);
     let json = arguments.json;
     let result = match &arguments.command {
         Command::Check(options) => check::check(options, json),
@@ -44,6 +49,8 @@ fn main() -> ExitCode {
         Command::Measure(options) => measure::measure(options, json),
         Command::Reproduce(options) => reproduce::reproduce(options, json),
         Command::Sweep(options) => sweep::sweep(options, json),
+        Command::Completions(options) => help::completions(options),
+        Command::Man(options) => help::man(options, json),
     };
     match result {
         Ok(status) => status.into(),

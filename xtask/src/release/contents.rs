@@ -1,6 +1,9 @@
 //! Which files a release has. They lie as in the work tree, where the command looks for them.
 
-use anyhow::{Result, ensure};
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
 
 use super::archive::{Files, Source};
 use super::dependencies::Dependencies;
@@ -20,6 +23,40 @@ const TEXTS: &[&str] = &[
     "experiments",
     "systems",
 ];
+
+/// Where man pages are, below `share` as systems have it.
+pub const MAN: &str = "share/man/man1";
+
+/// Shells, and where each looks for completions.
+pub const COMPLETIONS: &[(&str, &str)] = &[
+    ("bash", "share/bash-completion/completions/bulkhead"),
+    ("fish", "share/fish/vendor_completions.d/bulkhead.fish"),
+    ("zsh", "share/zsh/site-functions/_bulkhead"),
+];
+
+/// What the command itself writes: man pages and completions.
+pub fn written_by(command: &Path) -> Result<Files> {
+    let print = |arguments: &[&str]| {
+        let output = Command::new(command).args(arguments).output();
+        let output = output.with_context(|| format!("cannot start {}", command.display()))?;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "failed: bulkhead {}: {errors}", arguments.join(" "));
+        Ok(output.stdout)
+    };
+    let mut files = Files::new();
+    for (shell, path) in COMPLETIONS {
+        files.insert((*path).into(), Source::Bytes(print(&["completions", shell])?));
+    }
+    let folder = tempfile::tempdir().context("cannot make a folder for man pages")?;
+    let path = folder.path().to_str().context("a folder's name is not UTF-8")?;
+    print(&["man", path])?;
+    for page in folder.path().read_dir().context("cannot read the man pages")? {
+        let page = page.context("cannot read the man pages")?;
+        let name = page.file_name().to_string_lossy().into_owned();
+        files.insert(format!("{MAN}/{name}"), Source::Bytes(super::read(&page.path())?));
+    }
+    Ok(files)
+}
 
 /// The command, the hypervisor and the bare-metal guests, with systems, experiments and documents.
 pub fn main(workspace: &Workspace, programs: &Programs) -> Result<Files> {

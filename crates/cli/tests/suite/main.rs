@@ -8,6 +8,7 @@ mod channel;
 mod check;
 mod check_locks;
 mod export;
+mod help;
 mod input;
 mod interference;
 mod limits;
