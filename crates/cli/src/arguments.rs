@@ -17,6 +17,7 @@ use crate::measure::HostOptions;
 use crate::plan::PlanOptions;
 use crate::prove::ProveOptions;
 use crate::run::RunOptions;
+use crate::schema::SchemaOptions;
 use crate::sim::SimOptions;
 use crate::sweep::SweepOptions;
 use crate::trace::TraceOptions;
@@ -68,6 +69,7 @@ pub enum Command {
     Measure(MeasureOptions),
     Reproduce(ReproduceOptions),
     Sweep(SweepOptions),
+    Schema(SchemaOptions),
     Completions(CompletionsOptions),
     Man(ManOptions),
 }

@@ -18,6 +18,7 @@ mod plan;
 mod prove;
 mod reproduce;
 mod run;
+mod schema;
 mod signals;
 mod sim;
 mod status;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         Command::Measure(options) => measure::measure(options, json),
         Command::Reproduce(options) => reproduce::reproduce(options, json),
         Command::Sweep(options) => sweep::sweep(options, json),
+        Command::Schema(options) => schema::schema(options),
         Command::Completions(options) => help::completions(options),
         Command::Man(options) => help::man(options, json),
     };

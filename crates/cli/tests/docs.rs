@@ -75,8 +75,11 @@ fn a_property_of_the_plan_stands_in_the_files_that_are_shown() {
         let text = fs::read_to_string(path).expect("text");
         text.contains("restart_limit") || text.contains("RESTART_LIMIT")
     };
+    // The schema has keys of descriptions: a test of its own asks for them.
     let is_product = |path: &PathBuf| {
-        path.iter().any(|name| name == "src") && !path.iter().any(|name| name == "testing")
+        let outside = ["testing", "schema"];
+        path.iter().any(|name| name == "src")
+            && !path.iter().any(|name| outside.iter().any(|other| name == *other))
     };
     let sources = files(".rs").into_iter().filter(is_product);
     let found = sources.filter(knows).map(|path| path.strip_prefix(ROOT).expect("below").into());

@@ -22,6 +22,7 @@ mod plan_written;
 mod planning;
 mod prove;
 mod run;
+mod schema;
 mod sim;
 mod sim_memory;
 mod sweep;
