@@ -3,7 +3,9 @@
 use abi::limits::{PRIVATE_INTERRUPTS, SHARED_INTERRUPTS};
 use abi::plan::words;
 use system::description::Protocol;
-use system::plan::{ANALYZED_MAX, Class, CounterSource, Locks, OnEvent, SerialKind};
+use system::plan::{
+    ANALYZED_MAX, BAD_ADDRESS_WORDS, Class, CounterSource, Locks, OnEvent, SerialKind,
+};
 use system::platform::{Architecture, CacheKind, Overheads};
 use units::{Bytes, Duration, Frequency, Rate};
 
@@ -176,6 +178,7 @@ fn vm() -> Table {
         may("console", flag()),
         may("on_crash", word(OnEvent::ALL.map(OnEvent::as_str))),
         may("on_reset", word(OnEvent::ALL.map(OnEvent::as_str))),
+        may("on_bad_address", word(BAD_ADDRESS_WORDS)),
         may("restart_limit", Type::Whole(0, u32::MAX.into())),
         may("vllc", flag()),
         may("vcpu", Type::Tables(vcpu())),

@@ -23,7 +23,7 @@ pub(crate) use check::{PAGE, VM_NAME_HELP, is_vm_name};
 pub use coloring::frames_needed;
 pub(crate) use coloring::virtual_cache;
 pub use files::{FileReport, check_files};
-pub use lifecycle::{Lifecycle, OnEvent};
+pub use lifecycle::{BAD_ADDRESS_WORDS, Lifecycle, OnEvent};
 pub use make::{assign, check_given, console, make, outline};
 pub use model::{
     Area, BandwidthCounter, Boot, Budget, Channel, Class, Coloring, Compensation, CounterSource,

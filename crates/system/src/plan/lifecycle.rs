@@ -14,6 +14,9 @@ use crate::document::Fields;
 /// Restarts of a VM if the description does not limit them.
 const RESTART_LIMIT: u32 = 3;
 
+/// The words of `on_bad_address`.
+pub const BAD_ADDRESS_WORDS: [&str; 2] = ["stop", "abort"];
+
 /// How a VM starts, and what happens when it ends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Lifecycle {
@@ -38,7 +41,8 @@ impl Lifecycle {
         let events = OnEvent::ALL.map(|event| (event.as_str(), event));
         let on_crash = at.choice("on_crash", &events);
         let on_reset = at.choice("on_reset", &events);
-        let on_bad_address = at.choice("on_bad_address", &[("stop", false), ("abort", true)]);
+        let [stop, abort] = BAD_ADDRESS_WORDS;
+        let on_bad_address = at.choice("on_bad_address", &[(stop, false), (abort, true)]);
         let restart_limit = at.integer("restart_limit", 0, u64::from(u32::MAX));
         Self {
             on_crash: on_crash.map_or(OnEvent::Stop, |event| event.value),
