@@ -13,6 +13,7 @@ use measure::isolation::workload::Workload;
 use measure::isolation::{self, Context};
 
 use crate::help::{CompletionsOptions, ManOptions};
+use crate::init::InitOptions;
 use crate::measure::HostOptions;
 use crate::plan::PlanOptions;
 use crate::prove::ProveOptions;
@@ -59,6 +60,7 @@ pub struct Arguments {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    Init(InitOptions),
     Check(CheckOptions),
     Plan(PlanOptions),
     Export(ExportOptions),

@@ -10,6 +10,7 @@ mod check;
 mod export;
 mod failure;
 mod help;
+mod init;
 mod json;
 mod measure;
 mod output;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
     output::color(arguments.color);
     let json = arguments.json;
     let result = match &arguments.command {
+        Command::Init(options) => init::init(options, json),
         Command::Check(options) => check::check(options, json),
         Command::Plan(options) => plan::plan(options, json),
         Command::Export(options) => export::export(options, json),

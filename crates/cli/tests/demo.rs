@@ -53,6 +53,18 @@ fn the_demonstration_runs_to_its_end() {
     }
 }
 
+/// Linux and the rover boot what the tests above and others boot, from another folder.
+#[test]
+fn a_new_system_runs_as_it_is_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let new = folder.path().to_str().expect("text");
+    let shown = succeeds(&["init", new, "--template", "two-ecus"]);
+    assert!(shown.contains("  bulkhead run system.toml --deterministic\n"), "{shown}");
+    let description = folder.path().join("system.toml");
+    let shown = succeeds(&["run", description.to_str().expect("text"), "--deterministic"]);
+    assert!(shown.contains("all is well"), "{shown}");
+}
+
 /// The commands in the README are those that the tests above run.
 #[test]
 fn the_readme_names_these_commands() {

@@ -35,6 +35,24 @@ pub fn find(asked: Option<&Path>) -> Result<Found, Failure> {
     if let Some(path) = asked.map(Path::to_owned).or(named) {
         return Ok(Found { path, build: None });
     }
+    built().map(|path| Found { build: path.parent().map(Path::to_owned), path }).ok_or_else(|| {
+        Failure::new(
+            "no-hypervisor",
+            format!(
+                "the hypervisor is missing: there is no {BUILT} in this folder or one above it\n\
+                     help: `make build` makes it; or name an ELF file in {VARIABLE}"
+            ),
+        )
+    })
+}
+
+/// Returns the folder `build` of the hypervisor that [`find`] finds where none is named.
+pub fn build_folder() -> Option<PathBuf> {
+    built()?.parent().map(Path::to_owned)
+}
+
+/// Returns the built hypervisor in the current folder, in one above it, or in one above this program.
+fn built() -> Option<PathBuf> {
     let starts = [env::current_dir(), env::current_exe()];
     starts
         .iter()
@@ -42,14 +60,4 @@ pub fn find(asked: Option<&Path>) -> Result<Found, Failure> {
         .flat_map(|start| start.ancestors())
         .map(|folder| folder.join(BUILT))
         .find(|path| path.is_file())
-        .map(|path| Found { build: path.parent().map(Path::to_owned), path })
-        .ok_or_else(|| {
-            Failure::new(
-                "no-hypervisor",
-                format!(
-                    "the hypervisor is missing: there is no {BUILT} in this folder or one above it\n\
-                     help: `make build` makes it; or name an ELF file in {VARIABLE}"
-                ),
-            )
-        })
 }

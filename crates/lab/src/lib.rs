@@ -30,6 +30,7 @@ pub mod record;
 pub mod responses;
 pub mod run;
 pub mod simulate;
+pub mod template;
 mod watch;
 pub mod workspace;
 

@@ -1,0 +1,133 @@
+//! Systems to begin with: descriptions of the project, each written into a folder of its own with the guests that it boots.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+use crate::hypervisor;
+
+/// The file that a description is written to.
+pub const FILE: &str = "system.toml";
+/// How descriptions of the project name files of the folder `build`.
+const BUILD: &str = "\"../build/";
+
+/// A system to begin with.
+#[derive(Clone, Copy, Debug)]
+pub struct Template {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// What `bulkhead` is told next, in the folder.
+    pub next: &'static [&'static str],
+    /// Name of the description in the project.
+    file: &'static str,
+    /// The description.
+    text: &'static str,
+}
+
+/// All of them, the one for those who name none first.
+pub const TEMPLATES: [Template; 4] = [
+    Template {
+        name: "linux-rt",
+        about: "Linux and a real-time guest with three tasks",
+        next: &[
+            "check system.toml",
+            "run system.toml --append linux=bulkhead.job=demo --until-off --deterministic",
+            "run system.toml --console linux",
+        ],
+        file: "systems/demo.toml",
+        text: include_str!("../../../systems/demo.toml"),
+    },
+    Template {
+        name: "two-ecus",
+        about: "two real-time guests; one sends messages to the other",
+        next: &["check system.toml", "run system.toml --deterministic"],
+        file: "systems/channel.toml",
+        text: include_str!("../../../systems/channel.toml"),
+    },
+    Template {
+        name: "rover",
+        about: "five VMs on four CPUs, with cache colours, limits on memory accesses and a mutex",
+        next: &["check system.toml", "prove system.toml -o proof"],
+        file: "systems/rover.toml",
+        text: include_str!("../../../systems/rover.toml"),
+    },
+    Template {
+        name: "kvm",
+        about: "three guests on one CPU of a Linux host with KVM, on x86-64",
+        next: &["check system.toml", "measure host", "run --on kvm system.toml --trace run.trace"],
+        file: "systems/kvm-first.toml",
+        text: include_str!("../../../systems/kvm-first.toml"),
+    },
+];
+
+impl Template {
+    /// Returns the description as it is in a folder of its own.
+    fn description(&self) -> String {
+        let lines = self.text.lines().filter(|line| line.trim() != "#   make demo");
+        let text: String = lines.map(|line| format!("{line}\n")).collect();
+        // Files that commands write go into the folder, too.
+        text.replace(BUILD, "\"").replace(self.file, FILE).replace(" build/", " ")
+    }
+
+    /// Returns the files below `build` that the VMs boot.
+    fn guests(&self) -> Vec<&'static str> {
+        let parts = self.text.split(BUILD).skip(1);
+        let mut guests: Vec<&str> = parts.filter_map(|part| part.split('"').next()).collect();
+        guests.sort_unstable();
+        guests.dedup();
+        guests
+    }
+
+    /// Writes the description and its guests into a folder, which is made; returns their paths. No file is replaced by
+    /// another one.
+    ///
+    /// # Errors
+    ///
+    /// A guest was not built, a file is there with other contents, or one cannot be written. Then no description is
+    /// written.
+    pub fn write(&self, folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+        let build = hypervisor::build_folder().ok_or_else(|| {
+            Failure::new(
+                "no-guests",
+                "the guests are missing: there is no build/hypervisor.elf in this folder or one above it, or above this \
+                 program\nhelp: `make build` makes it and the guests beside it",
+            )
+        })?;
+        let mut files = BTreeMap::new();
+        for guest in self.guests() {
+            let path = build.join(guest);
+            let bytes = fs::read(&path).map_err(|error| {
+                let help = "`make build` makes the guests; archives of a release have no Linux";
+                let message = format!("cannot read {}: {error}\nhelp: {help}", path.display());
+                Failure::new("no-guests", message)
+            })?;
+            files.insert(folder.join(guest), bytes);
+        }
+        let description = folder.join(FILE);
+        refuse_other(&description, self.description().as_bytes())?;
+        for (path, bytes) in &files {
+            refuse_other(path, bytes)?;
+        }
+        for (path, bytes) in &files {
+            image::write(path, bytes)?;
+        }
+        image::write(&description, self.description().as_bytes())?;
+        Ok([description].into_iter().chain(files.into_keys()).collect())
+    }
+}
+
+/// Refuses to replace a file with other contents.
+fn refuse_other(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let is_free = fs::symlink_metadata(path).is_err();
+    if is_free || fs::read(path).is_ok_and(|there| there == bytes) {
+        return Ok(());
+    }
+    let message = format!(
+        "{} is there already, and nothing is replaced\nhelp: name another folder, or remove the file",
+        path.display()
+    );
+    Err(Failure::new("output", message))
+}
