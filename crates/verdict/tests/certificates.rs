@@ -4,41 +4,41 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::OnceLock;
 
-use certificate::folder::{self, PACKAGE};
+use certificate::folder::{PACKAGE, PROOFS};
 use certificate::{Certificate, Lack, Place, Vcpu};
 use system::description::System;
 use system::plan;
 use testing::{Random, cases};
 use verdict::Verdict;
 
-/// A folder with the compiled proofs; `None` without Coq.
-fn proofs() -> Option<PathBuf> {
+/// The folder with the compiled proofs; `None` without Coq.
+fn proofs() -> Option<&'static Path> {
+    // Once: tests run side by side.
+    static PROOFS: OnceLock<Option<PathBuf>> = OnceLock::new();
+    PROOFS.get_or_init(compile).as_deref()
+}
+
+fn compile() -> Option<PathBuf> {
     if Command::new("coqc").arg("--version").output().is_err() {
         eprintln!("not tested: coqc is missing (Debian package `{PACKAGE}`)");
         return None;
     }
-    // Kept from run to run, because nothing else takes as long.
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("certificates");
-    fs::create_dir_all(path.join("Bulkhead")).expect("a folder");
-    for file in folder::files(&[]) {
-        let place = path.join(&file.path);
-        if fs::read_to_string(&place).ok().as_deref() != Some(&*file.text) {
-            fs::write(place, &file.text).expect("a file");
-        }
-    }
-    let last = format!("Bulkhead/{}.vo", folder::PROOFS[folder::PROOFS.len() - 1].0);
-    let made = Command::new("make").arg("-C").arg(&path).arg(last).output().expect("make");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proofs");
+    let mut make = Command::new("make");
+    make.arg("-C").arg(&path).args(PROOFS.map(|(name, _)| format!("{name}.vo")));
+    let made = make.output().expect("make");
     assert!(made.status.success(), "{made:?}");
     Some(path)
 }
 
 /// What Coq says about a certificate.
 fn coq(proofs: &Path, name: &str, text: &str) -> Output {
-    let path = proofs.join(format!("{name}.v"));
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.v"));
     fs::write(&path, text).expect("a file");
     let mut coqc = Command::new("coqc");
-    coqc.current_dir(proofs).args(["-q", "-Q", "Bulkhead", "Bulkhead"]).arg(path);
+    coqc.args(["-q", "-Q"]).arg(proofs).arg("Bulkhead").arg(path);
     coqc.output().expect("Coq")
 }
 
@@ -130,7 +130,7 @@ fn certificates_of_the_examples_check() {
             assert_eq!(certificate.bounds.len() + certificate.without.len(), vcpu.tasks.len());
             if !certificate.bounds.is_empty() {
                 proved += certificate.bounds.len();
-                accepts(&proofs, "example", &certificate);
+                accepts(proofs, "example", &certificate);
             }
         }
     }
@@ -141,8 +141,20 @@ fn certificates_of_the_examples_check() {
 #[test]
 fn certificates_of_random_systems_check() {
     let Some(proofs) = proofs() else { return };
+    check_random(proofs, u64::from(cases(20)));
+}
+
+/// `BULKHEAD_SYSTEMS` of them.
+#[test]
+#[ignore = "takes minutes: `make campaign-proofs`"]
+fn certificates_of_many_random_systems_check() {
+    let systems = std::env::var("BULKHEAD_SYSTEMS").ok().map(|it| it.parse().expect("a number"));
+    check_random(proofs().expect("Coq"), systems.unwrap_or(300));
+}
+
+fn check_random(proofs: &Path, systems: u64) {
     let (mut proved, mut lacks) = (0, 0);
-    for seed in 0..u64::from(cases(20)) {
+    for seed in 0..systems {
         let text = random(&mut Random::new(seed));
         let (verdict, vcpus) = certificates(&text, Path::new(""));
         let in_time = verdict.tasks().filter(|(_, task)| task.ok).count();
@@ -164,12 +176,13 @@ fn certificates_of_random_systems_check() {
             }
             if !certificate.bounds.is_empty() {
                 proved += certificate.bounds.len();
-                accepts(&proofs, &format!("random_{seed}"), &certificate);
+                accepts(proofs, &format!("random_{seed}"), &certificate);
             }
         }
         assert_eq!(proved + lacks - of_seed, in_time, "seed {seed}\n{text}");
     }
     assert!(proved > lacks, "{proved} proved, {lacks} not");
+    eprintln!("{systems} systems: {proved} bounds proved, {lacks} not");
 }
 
 /// A VCPU below another one, whose bounds are exact.
@@ -214,7 +227,7 @@ fn certificates_with_mistakes_are_refused() {
     let (_, vcpus) = certificates(EXACT, Path::new(""));
     let vcpu = &vcpus[0];
     let good = certificate::write(vcpu);
-    accepts(&proofs, "good", &good);
+    accepts(proofs, "good", &good);
     assert_eq!(good.bounds.len(), 2);
     let bound = &good.bounds[1];
     let (response, window) = (bound.response, bound.windows[0]);
@@ -252,7 +265,89 @@ fn certificates_with_mistakes_are_refused() {
     ];
     for (name, from, to) in mutants {
         assert!(good.text.contains(&from), "{name}: {from}\n{}", good.text);
-        refuses(&proofs, &format!("mutant_{name}"), &good.text.replacen(&from, &to, 1));
+        refuses(proofs, &format!("mutant_{name}"), &good.text.replacen(&from, &to, 1));
+    }
+}
+
+/// A task with everything that a parameter of a theorem says, and one below.
+const RICH: &str = r#"
+name = "s"
+platform = "qemu-virt"
+[[vm]]
+name = "high"
+boot = "raw"
+memory = "16MiB"
+kernel = "a"
+[[vm.vcpu]]
+pcpu = 1
+server = "sporadic"
+budget = "1ms"
+period = "10ms"
+priority = 2
+[[vm]]
+name = "low"
+boot = "raw"
+memory = "16MiB"
+kernel = "a"
+[[vm.vcpu]]
+pcpu = 1
+server = "KIND"
+budget = "2ms"
+period = "5ms"
+priority = 1
+[[vm.task]]
+name = "fast"
+period = "20ms"
+wcet = "1ms"
+jitter = "3ms"
+blocking = "0.5ms"
+[[vm.task]]
+name = "slow"
+period = "40ms"
+wcet = "4ms"
+jitter = "2ms"
+"#;
+
+/// Theorems about servers of each kind, jitter, blocking, suspensions and the background: one nanosecond less is refused.
+#[test]
+fn mistakes_in_theorems_of_each_class_are_refused() {
+    let Some(proofs) = proofs() else { return };
+    let served = ["periodic", "deferrable", "sporadic"].map(|it| (it, RICH.replace("KIND", it)));
+    let periodic = &served[0].1;
+    let asleep = periodic.replace("blocking = \"0.5ms\"", "self_suspension = \"2ms\"");
+    let server = "server = \"periodic\"\nbudget = \"2ms\"\nperiod = \"5ms\"\npriority = 1";
+    let background = asleep.replace(server, "server = \"background\"\npriority = 1");
+    let all =
+        served.clone().into_iter().chain([("suspension", asleep), ("background", background)]);
+    for (class, text) in all {
+        let (_, vcpus) = certificates(&text, Path::new(""));
+        let vcpu = vcpus.iter().find(|it| it.vm == "low").expect("tasks");
+        let good = certificate::write(vcpu);
+        assert_eq!(good.bounds.len(), 2, "{class}: {:?}", good.without);
+        accepts(proofs, &format!("class_{class}"), &good);
+        let bound = &good.bounds[1];
+        let (response, windows) = (bound.response, &bound.windows);
+        let shown: Vec<_> = windows.iter().map(u64::to_string).collect();
+        let shown = format!("windows := [{}]", shown.join("; "));
+        let shorter = shown.replacen(&windows[0].to_string(), &(windows[0] - 1).to_string(), 1);
+        let mut mutants = vec![
+            ("bound", format!("response := {response};"), format!("response := {};", response - 1)),
+            ("window", shown, shorter),
+            ("wcet", "wcet := ".into(), "wcet := 9".into()),
+            ("above", "counted := 1000000".into(), "counted := 900000".into()),
+            ("jitter", "jitter := 3000000".into(), "jitter := 30000000".into()),
+        ];
+        if good.text.contains("blocking := 500000") {
+            mutants.push(("blocking", "blocking := 500000".into(), "blocking := 5500000".into()));
+        } else {
+            let more = "suspension := 20000000".into();
+            mutants.push(("suspension", "suspension := 2000000".into(), more));
+        }
+        for (name, from, to) in mutants {
+            assert!(good.text.contains(&from), "{class}, {name}: {from}\n{}", good.text);
+            let text = good.text.replacen(&from, &to, 1);
+            refuses(proofs, &format!("class_{class}_{name}"), &text);
+        }
     }
 }
 
@@ -278,7 +373,7 @@ fn certificates_of_fifty_tasks_are_quick() {
     assert!(written.as_millis() < 50 * if cfg!(debug_assertions) { 10 } else { 1 }, "{written:?}");
     let Some(proofs) = proofs() else { return };
     let start = std::time::Instant::now();
-    accepts(&proofs, "fifty", &certificate);
+    accepts(proofs, "fifty", &certificate);
     assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
     eprintln!("written in {written:?}, checked in {:?}", start.elapsed());
 }

@@ -1,0 +1,268 @@
+//! Servers of the code against the model of the proofs: the code decides on random events, and Coq computes for each slot
+//! whether a server of `proofs/Servers.v` uses its budget there. Without Coq these tests say so, and pass.
+
+#[path = "suite/events.rs"]
+mod events;
+
+use std::collections::VecDeque;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use events::Events;
+use policy::cpu::{Cpu, Slot};
+use policy::server::kind::Kind;
+use policy::server::{Parameters, Policy};
+use policy::time::{Duration, Instant};
+use testing::{Random, cases};
+
+/// Slots of a trace.
+const SLOTS: u64 = 500;
+/// Traces that Coq reads in one file.
+const TRACES_OF_FILE: usize = 200;
+/// A sporadic server of the model wakes fewer than 8 times in a period.
+const WAKES_MAX: usize = 7;
+
+/// What happens to a server in a slot.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+struct Happens {
+    ready: bool,
+    taken: bool,
+    used: bool,
+}
+
+/// What happened to a server.
+#[derive(Clone, Debug)]
+struct Trace {
+    kind: Kind,
+    budget: u64,
+    period: u64,
+    slots: Vec<Happens>,
+}
+
+impl Trace {
+    /// The arguments of `follows_trace` in `proofs/Traces.v`.
+    fn arguments(&self) -> String {
+        let kind = match self.kind {
+            Kind::Periodic => "Periodic",
+            Kind::Deferrable => "Deferrable",
+            Kind::Sporadic => "Sporadic",
+        };
+        let bits = self.slots.iter().flat_map(|it| [it.ready, it.taken, it.used]);
+        let mut bits: Vec<_> = bits.chain([true]).collect();
+        bits.resize(bits.len().next_multiple_of(4), false);
+        let digits = bits.chunks(4).rev();
+        let digits: String = digits
+            .filter_map(|four| {
+                let digit = four.iter().rev().fold(0, |sum, &bit| 2 * sum + u32::from(bit));
+                char::from_digit(digit, 16)
+            })
+            .collect();
+        let Self { budget, period, .. } = self;
+        format!("Servers.{kind} {budget} {period} 0x{digits}")
+    }
+
+    /// The first slot for which this is true.
+    fn find(&self, is: impl Fn(&Happens) -> bool) -> usize {
+        self.slots.iter().position(is).unwrap_or_else(|| panic!("no such slot: {self:?}"))
+    }
+}
+
+fn parameters(budget: u64, period: u64) -> Parameters {
+    Parameters {
+        budget: Duration(budget),
+        period: Duration(period),
+        start: Instant(0),
+        overrun: Duration::ZERO,
+    }
+}
+
+/// Has the code decide about servers, the highest priority first, and a VCPU of the background below. In each slot a VCPU
+/// changes between ready and waiting with a probability of one in `calm`; it never waits with 0.
+fn traces(servers: &[(Kind, u64, u64)], calm: u64, random: &mut Random) -> Vec<Trace> {
+    let policies =
+        servers.iter().map(|&(kind, budget, period)| kind.policy(parameters(budget, period)));
+    let policies = policies.chain([Policy::Background]);
+    let slots: Vec<_> = policies.map(|it| Slot::new(it).expect("a server")).collect();
+    let mut cpu = Cpu::new(slots);
+    let mut decision = cpu.wake(servers.len(), Instant(0));
+    let of = |&(kind, budget, period)| Trace { kind, budget, period, slots: Vec::new() };
+    let mut traces: Vec<_> = servers.iter().map(of).collect();
+    let mut wakes = vec![VecDeque::new(); servers.len()];
+    for now in 0..SLOTS {
+        let at = Instant(now);
+        for (vcpu, &(_, _, period)) in servers.iter().enumerate() {
+            let is_ready = cpu.slots()[vcpu].is_ready();
+            let changes = if calm == 0 { !is_ready } else { random.one_in(calm) };
+            if !changes {
+                continue;
+            }
+            if is_ready {
+                decision = cpu.block(vcpu, at);
+                continue;
+            }
+            while wakes[vcpu].front().is_some_and(|&wake| wake + period <= now) {
+                wakes[vcpu].pop_front();
+            }
+            if wakes[vcpu].len() < WAKES_MAX {
+                wakes[vcpu].push_back(now);
+                decision = cpu.wake(vcpu, at);
+            }
+        }
+        if decision.timer.is_some_and(|timer| timer <= at) {
+            decision = cpu.tick(at);
+        }
+        let mut taken = false;
+        for (vcpu, trace) in traces.iter_mut().enumerate() {
+            let ready = cpu.slots()[vcpu].is_ready();
+            let used = if ready {
+                decision.run == Some(vcpu)
+            } else {
+                // The budget of a periodic server goes by when the server would run now.
+                trace.kind == Kind::Periodic && cpu.clone().wake(vcpu, at).run == Some(vcpu)
+            };
+            trace.slots.push(Happens { ready, taken, used });
+            taken |= used;
+        }
+    }
+    traces
+}
+
+fn random_traces(random: &mut Random) -> Vec<Trace> {
+    let servers: Vec<_> = (0..random.between(1, 4))
+        .map(|_| {
+            let budget = random.between(1, 12);
+            (random.of(&Kind::ALL), budget, budget + random.below(24))
+        })
+        .collect();
+    let calm = random.of(&[0, 2, 3, 8, 20]);
+    traces(&servers, calm, random)
+}
+
+/// The folder with the compiled proofs; `None` without Coq.
+fn proofs() -> Option<&'static Path> {
+    // Once: tests run side by side.
+    static PROOFS: OnceLock<Option<PathBuf>> = OnceLock::new();
+    PROOFS.get_or_init(compile).as_deref()
+}
+
+fn compile() -> Option<PathBuf> {
+    if Command::new("coqc").arg("--version").output().is_err() {
+        eprintln!("not tested: coqc is missing (Debian package `coq`)");
+        return None;
+    }
+    let proofs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proofs");
+    let made = Command::new("make").arg("-C").arg(&proofs).arg("Traces.vo").output().expect("make");
+    assert!(made.status.success(), "{made:?}");
+    Some(proofs)
+}
+
+/// Has Coq compute that servers of the model do this with all traces (`follow`), or with none.
+fn coq(proofs: &Path, name: &str, traces: &[Trace], follow: bool) -> Output {
+    let mut text = "From Coq Require Import List NArith.\nFrom Bulkhead Require Import Traces.\n\
+                    Import ListNotations.\nOpen Scope N_scope.\n"
+        .to_owned();
+    let (mut follows, mut lengths) = (Vec::new(), Vec::new());
+    for (index, trace) in traces.iter().enumerate() {
+        let (arguments, bits) = trace
+            .arguments()
+            .rsplit_once(' ')
+            .map(|(a, b)| (a.to_owned(), b.to_owned()))
+            .expect("bits");
+        let _ = writeln!(text, "Definition t{index} := {bits}%positive.");
+        follows.push(format!("follows_trace {arguments} t{index}"));
+        lengths.push(format!("N.of_nat (length (decode t{index})) =? {}", trace.slots.len()));
+    }
+    let _ = write!(
+        text,
+        "Theorem complete : forallb (fun it => it) [{}] = true.\nProof. vm_cast_no_check (eq_refl true). Qed.\n\
+         Theorem followed : forallb (Bool.eqb {follow}) [{}] = true.\n\
+         Proof. vm_cast_no_check (eq_refl true). Qed.\n",
+        lengths.join("; "),
+        follows.join("; "),
+    );
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.v"));
+    std::fs::write(&file, text).expect("a file");
+    let mut coqc = Command::new("coqc");
+    coqc.args(["-q", "-Q"]).arg(proofs).arg("Bulkhead").arg(file);
+    coqc.output().expect("Coq")
+}
+
+fn accepts(proofs: &Path, name: &str, traces: &[Trace], follow: bool) {
+    let output = coq(proofs, name, traces, follow);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{name}.v in {}: {said}", env!("CARGO_TARGET_TMPDIR"));
+}
+
+fn compare(proofs: &Path, name: &str, systems: u64) {
+    let (mut all, mut slots, mut number) = (Vec::new(), 0, 0);
+    for seed in 0..systems {
+        all.extend(random_traces(&mut Random::new(seed)));
+        if all.len() >= TRACES_OF_FILE || seed + 1 == systems {
+            accepts(proofs, name, &all, true);
+            slots += all.iter().map(|it| it.slots.len()).sum::<usize>();
+            number += all.len();
+            all.clear();
+        }
+    }
+    eprintln!("{number} traces, {slots} slots: the model does what the code did");
+}
+
+#[test]
+fn servers_of_the_model_do_what_the_code_does() {
+    let Some(proofs) = proofs() else { return };
+    compare(proofs, "traces", u64::from(cases(40)));
+}
+
+/// `BULKHEAD_SYSTEMS` of them.
+#[test]
+#[ignore = "takes minutes: `make campaign-proofs`"]
+fn many_servers_of_the_model_do_what_the_code_does() {
+    let proofs = proofs().expect("Coq");
+    let systems = std::env::var("BULKHEAD_SYSTEMS").ok().map(|it| it.parse().expect("a number"));
+    compare(proofs, "many_traces", systems.unwrap_or(4_000));
+}
+
+/// Traces of servers that have more than they should, and slots that are other than they were.
+#[test]
+fn traces_with_mistakes_are_refused() {
+    let Some(proofs) = proofs() else { return };
+    let mut mutants = Vec::new();
+    for kind in Kind::ALL {
+        let made = |budget, period| {
+            let trace = traces(&[(kind, budget, period)], 0, &mut Random::new(1)).remove(0);
+            Trace { budget: 5, period: 20, ..trace }
+        };
+        let good = made(5, 20);
+        accepts(proofs, "good_trace", std::slice::from_ref(&good), true);
+        let no_budget = good.find(|it| it.ready && !it.used);
+        let used = good.find(|it| it.used);
+        let change = |slot: usize, happens: Happens| {
+            let mut mutant = good.clone();
+            mutant.slots[slot] = happens;
+            mutant
+        };
+        let all = Happens { ready: true, taken: false, used: true };
+        mutants.extend([
+            ("the budget is one too large", made(6, 20)),
+            ("the budget is one too small", made(4, 20)),
+            ("the replenishment is too early", made(5, 19)),
+            ("the replenishment is too late", made(5, 21)),
+            ("the VCPU runs without budget", change(no_budget, all)),
+            ("the VCPU with budget does not run", change(used, Happens { used: false, ..all })),
+            ("two VCPUs run", change(used, Happens { taken: true, ..all })),
+        ]);
+        if kind != Kind::Periodic {
+            let waits = Happens { ready: false, ..all };
+            mutants.push(("the VCPU runs while it waits", change(used, waits)));
+        }
+    }
+    let all: Vec<_> = mutants.iter().map(|(_, it)| it.clone()).collect();
+    accepts(proofs, "refused_traces", &all, false);
+    // What Coq computes decides: the same mutant as one that follows is no theorem.
+    let (mistake, mutant) = &mutants[0];
+    let output = coq(proofs, "mutant_trace", std::slice::from_ref(mutant), true);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && said.contains("eq_refl"), "{mistake}: {said}");
+}
