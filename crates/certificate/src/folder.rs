@@ -2,13 +2,19 @@
 //! certificates, and a `Makefile`.
 
 use crate::names::Names;
-use crate::{Certificate, Vcpu};
+use crate::{Bound, Certificate, Vcpu};
 
 /// The version of Coq with which the proofs were tested.
 pub const COQ: &str = "8.16.1";
 
 /// The package of Debian that has Coq.
 pub const PACKAGE: &str = "coq";
+
+/// The name of the file that states all bounds once more.
+const STATEMENTS: &str = "Statements";
+
+/// What Coq prints of proofs that assume nothing.
+const NOTHING_ASSUMED: &str = "Closed under the global context";
 
 /// How the `Makefile` of such a folder begins.
 pub const MAKEFILE: &str = "# Checks all certificates with Coq: `make`.";
@@ -47,8 +53,34 @@ pub fn files(certificates: &[(String, &Certificate)]) -> Vec<File> {
     let own = certificates
         .iter()
         .map(|(name, certificate)| File { path: name.clone(), text: certificate.text.clone() });
+    let statements = File { path: format!("{STATEMENTS}.v"), text: statements(certificates) };
     let makefile = File { path: "Makefile".into(), text: makefile(certificates) };
-    proofs.chain(own).chain([makefile]).collect()
+    proofs.chain(own).chain([statements, makefile]).collect()
+}
+
+/// Returns the text that states all bounds once more, in the words of the proofs, and prints what they assume.
+fn statements(certificates: &[(String, &Certificate)]) -> String {
+    let mut text =
+        "(* States all bounds once more, and prints what their proofs assume: nothing. *)\n\
+                    From Coq Require Import NArith.\nFrom Bulkhead Require Certificate.\n"
+            .to_owned();
+    let modules: Vec<_> =
+        certificates.iter().map(|(name, it)| (name.trim_end_matches(".v"), it)).collect();
+    for (module, _) in &modules {
+        text.push_str(&format!("Require {module}.\n"));
+    }
+    for (module, certificate) in &modules {
+        let bounds = certificate.bounds.iter().map(|Bound { task, theorem, response, .. }| {
+            format!(
+                "  ({module}.{theorem} : Bulkhead.Certificate.safe {module}.system {task} {response}%N)"
+            )
+        });
+        let bounds: Vec<_> = bounds.collect();
+        text.push_str(&format!("Definition of_{module} := (\n{}).\n", bounds.join(",\n")));
+    }
+    let all: Vec<_> = modules.iter().map(|(module, _)| format!("of_{module}")).collect();
+    text.push_str(&format!("Definition all := ({}).\nPrint Assumptions all.\n", all.join(", ")));
+    text
 }
 
 fn makefile(certificates: &[(String, &Certificate)]) -> String {
@@ -62,12 +94,17 @@ fn makefile(certificates: &[(String, &Certificate)]) -> String {
          CERTIFICATES := {}\n\n\
          .DELETE_ON_ERROR:\n\
          .PHONY: all coq\n\
-         all: $(CERTIFICATES:%=%.vo)\n\
+         all: {STATEMENTS}.txt\n\
          \t@echo 'Coq '`$(COQC) --print-version | cut -d' ' -f1`' has checked all certificates: $(words $(CERTIFICATES))'\n\n\
          coq:\n\
          \t@command -v $(COQC) >/dev/null || {{ echo 'coqc is missing: install the Debian package \
          `{PACKAGE}`' >&2; exit 1; }}\n\
          \t@$(COQC) --print-version | grep -q '^{COQ} ' || echo 'note: tested with Coq {COQ} only' >&2\n\n\
+         {STATEMENTS}.txt: {STATEMENTS}.v $(CERTIFICATES:%=%.vo)\n\
+         \t@$(COQC) -q -Q Bulkhead Bulkhead $< >$@ || {{ echo '$<: the certificates do not say what was \
+         written' >&2; exit 1; }}\n\
+         \t@test \"`cat $@`\" = '{NOTHING_ASSUMED}' || {{ cat $@ >&2; echo 'certificates assume what nobody \
+         has proved' >&2; exit 1; }}\n\n\
          %.vo: %.v\n\
          \t$(COQC) -q -Q Bulkhead Bulkhead $<\n\n",
         proofs.join(" "),

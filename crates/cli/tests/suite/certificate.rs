@@ -1,5 +1,7 @@
 //! What `bulkhead check --certificate` writes and says. Coq reads the files in `crates/verdict/tests/certificates.rs`.
 
+use std::process::Command;
+
 use serde_json::json;
 use testing::sandbox;
 
@@ -134,4 +136,55 @@ fn what_cannot_be_written_is_bad_input() {
     shown.assert_status(2);
     assert!(shown.stderr.contains("is a plan, which has no tasks"), "{}", shown.stderr);
     assert!(!sandbox.path("out").exists());
+}
+
+/// Coq checks what `check` has written, and refuses files that somebody has edited. Without Coq this test says so.
+#[test]
+fn edited_certificates_are_refused_by_coq() {
+    let coq = Command::new("coqc").arg("--print-version").output();
+    if !coq.is_ok_and(|it| it.status.success()) {
+        eprintln!("not tested: coqc is missing (Debian package `coq`)");
+        return;
+    }
+    let sandbox = sandbox!();
+    sandbox.write("s.toml", SYSTEM);
+    sandbox.bulkhead(&["check", "s.toml", "--certificate", "out"]).assert_status(0);
+    let make = || {
+        let output =
+            Command::new("make").arg("-C").arg(sandbox.path("out")).output().expect("make");
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8_lossy(&said).into_owned())
+    };
+    let (accepted, said) = make();
+    assert!(accepted && said.contains("has checked all certificates: 1"), "{said}");
+    let file = sandbox.path("out/vm_pilot_0.v");
+    let good = std::fs::read_to_string(&file).expect("a certificate");
+    let checked = "Proof. vm_cast_no_check (eq_refl true). Qed.\n";
+    let safe = "Definition safe (s : vcpu) (i : nat) (R : N) := True.\nDefinition system";
+    let edits = [
+        // The task is late: with its execution time doubled, the old windows lead nowhere.
+        ("wcet := 1000000", "wcet := 2000000", "true = true"),
+        (checked, "Admitted.\n", "certificates assume what nobody has proved"),
+        ("Theorem checked", "Axiom lie : forall P : Prop, P.\nTheorem checked", ""),
+        ("Theorem bound_of_gyro_1 : safe system 0 1000000", "Theorem bound_of_gyro_1 : True", ""),
+        ("Definition system", safe, ""),
+    ];
+    for (from, to, words) in edits {
+        let mut text = good.replacen(from, to, 1);
+        assert_ne!(text, good, "{from}");
+        if to.contains("Axiom lie") {
+            text = text.replacen(checked, "Proof. apply lie. Qed.\n", 1);
+        }
+        if to.contains(": True") {
+            let proof = "apply (safe_by _ _ _ _ checked). vm_cast_no_check (eq_refl true).";
+            text = text.replacen(proof, "exact I.", 1);
+        }
+        if to == safe {
+            let proof = "apply (safe_by _ _ _ _ checked). vm_cast_no_check (eq_refl true).";
+            text = text.replace(proof, "exact I.");
+        }
+        std::fs::write(&file, text).expect("a file");
+        let (accepted, said) = make();
+        assert!(!accepted && said.contains(words), "{to}: {said}");
+    }
 }
