@@ -13,6 +13,7 @@ use measure::isolation::workload::Workload;
 use measure::isolation::{self, Context};
 
 use crate::help::{CompletionsOptions, ManOptions};
+use crate::import::ImportOptions;
 use crate::init::InitOptions;
 use crate::measure::HostOptions;
 use crate::plan::PlanOptions;
@@ -61,6 +62,7 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Init(InitOptions),
+    Import(ImportOptions),
     Check(CheckOptions),
     Plan(PlanOptions),
     Export(ExportOptions),

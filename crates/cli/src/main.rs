@@ -10,6 +10,7 @@ mod check;
 mod export;
 mod failure;
 mod help;
+mod import;
 mod init;
 mod json;
 mod measure;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
     let json = arguments.json;
     let result = match &arguments.command {
         Command::Init(options) => init::init(options, json),
+        Command::Import(options) => import::import(options, json),
         Command::Check(options) => check::check(options, json),
         Command::Plan(options) => plan::plan(options, json),
         Command::Export(options) => export::export(options, json),

@@ -9,6 +9,7 @@ mod check;
 mod check_locks;
 mod export;
 mod help;
+mod import;
 mod init;
 mod input;
 mod interference;

@@ -1,0 +1,85 @@
+//! `bulkhead import`: descriptions out of files of other systems.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::json;
+use crate::output;
+use crate::status::Status;
+
+/// Write a platform file out of what another system knows of a board
+#[derive(Args, Debug)]
+pub struct ImportOptions {
+    #[command(subcommand)]
+    pub from: From,
+}
+
+/// Kinds of files.
+#[derive(Debug, Subcommand)]
+pub enum From {
+    Dtb(DtbOptions),
+}
+
+/// Write a platform file out of a device tree of Linux
+///
+/// CPUs, memory without what is reserved, interrupt controller, console and caches are taken from
+/// the tree. What it does not state is a comment in the file, `fill in`, and is listed.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  bulkhead import dtb board.dtb -o my-board.toml
+  ssh board cat /sys/firmware/fdt > board.dtb            the tree of a board on which Linux runs
+
+Exit status: 0 written, 2 bad input.")]
+pub struct DtbOptions {
+    /// Flattened device tree (.dtb)
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The platform file; `-` is the standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Document<'d> {
+    ok: bool,
+    /// The file, unless it is the standard output.
+    file: Option<String>,
+    platform_toml: &'d str,
+    /// What is to be filled in.
+    open: &'d [String],
+}
+
+/// Runs the command.
+pub fn import(options: &ImportOptions, as_json: bool) -> Result<Status, Failure> {
+    let From::Dtb(options) = &options.from;
+    let bytes = std::fs::read(&options.file).map_err(|error| {
+        Failure::new("cannot-read", format!("cannot read {}: {error}", options.file.display()))
+    })?;
+    let imported = devicetree::import(&bytes).map_err(|error| {
+        Failure::new("not-a-device-tree", format!("{}: {error}", options.file.display()))
+    })?;
+    let target = Some(options.output.as_path()).filter(|it| *it != Path::new("-"));
+    if let Some(target) = target {
+        image::write(target, imported.text.as_bytes())?;
+    }
+    let file = target.map(|it| it.display().to_string());
+    match &file {
+        _ if as_json => json::print(&Document {
+            ok: true,
+            file,
+            platform_toml: &imported.text,
+            open: &imported.open,
+        })?,
+        None => output::print(&imported.text)?,
+        Some(file) => {
+            let open: String = imported.open.iter().map(|it| format!("  {it}\n")).collect();
+            output::print(&format!("wrote {file}\nfill in:\n{open}"))?;
+        }
+    }
+    Ok(Status::Yes)
+}

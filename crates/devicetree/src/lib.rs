@@ -1,0 +1,46 @@
+//! Writes a platform file out of the device tree with which Linux boots on a board.
+//!
+//! What the tree states is taken from it; for what it does not state the file has a comment that says what to fill in.
+//! [`import`] never invents a value.
+
+#![forbid(unsafe_code)]
+
+mod board;
+mod text;
+mod tree;
+
+use thiserror::Error;
+
+/// Why there is no platform file.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The bytes are no device tree.
+    #[error(
+        "this is not a flattened device tree: {0}\nhelp: Linux has the one of a board in /sys/firmware/fdt; `dtc -O dtb` compiles a .dts"
+    )]
+    NotATree(String),
+    /// The tree describes no machine.
+    #[error(
+        "the device tree has no {0}\nhelp: give the tree with which Linux boots, not an overlay"
+    )]
+    Lacks(&'static str),
+}
+
+/// A platform file.
+#[derive(Debug)]
+pub struct Imported {
+    /// Its text, in TOML.
+    pub text: String,
+    /// What the tree does not state: each is a comment in the text, too.
+    pub open: Vec<String>,
+}
+
+/// Returns the platform file for the machine of this flattened device tree.
+///
+/// # Errors
+///
+/// See [`Error`].
+pub fn import(bytes: &[u8]) -> Result<Imported, Error> {
+    let root = tree::read(bytes)?;
+    Ok(text::write(&board::Board::of(&root)?))
+}
