@@ -149,12 +149,14 @@ fn edited_certificates_are_refused_by_coq() {
     let sandbox = sandbox!();
     sandbox.write("s.toml", SYSTEM);
     sandbox.bulkhead(&["check", "s.toml", "--certificate", "out"]).assert_status(0);
-    // `make test` has compiled the proofs already: Coq need not do it again.
-    let compiled = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../proofs"));
-    for file in compiled.expect("proofs").flatten().map(|file| file.path()) {
-        let own = sandbox.path("out/Bulkhead").join(file.file_name().expect("a name"));
-        if file.extension().is_some_and(|it| it == "vo") && own.with_extension("v").exists() {
-            std::fs::copy(&file, own).expect("a copy");
+    // `make test` has compiled the proofs already: Coq need not do it again. Each copy is younger than those it depends on.
+    let makefile = std::fs::read_to_string(sandbox.path("out/Makefile")).expect("a Makefile");
+    let proofs = makefile.lines().find_map(|line| line.strip_prefix("PROOFS := ")).expect("proofs");
+    for name in proofs.split(' ') {
+        let compiled = format!("{}/../../proofs/{name}.vo", env!("CARGO_MANIFEST_DIR"));
+        let own = sandbox.path(&format!("out/Bulkhead/{name}.vo"));
+        if std::fs::exists(&compiled).expect("a folder") {
+            std::fs::copy(compiled, own).expect("a copy");
         }
     }
     let make = || {
