@@ -4,7 +4,7 @@ use planner::completion;
 use system::description::{self, System};
 use verdict::{VcpuVerdict, Verdict};
 
-/// What would help VCPUs with tasks that can be late.
+/// What would help VCPUs with tasks that can be late, and chains that are.
 pub fn advice(system: &System, verdict: &Verdict) -> Vec<String> {
     let vcpus = verdict.pcpus.iter().flat_map(|pcpu| &pcpu.vcpus);
     let late = vcpus.filter(|vcpu| vcpu.tasks.iter().any(|task| !task.ok));
@@ -13,7 +13,11 @@ pub fn advice(system: &System, verdict: &Verdict) -> Vec<String> {
         let advice = completion::advice::of_vcpu(system, verdict, vm, vcpu.vcpu)?;
         Some(format!("VCPU {} of VM `{}`: {advice}", vcpu.vcpu, vcpu.vm))
     };
-    late.filter_map(advice).collect()
+    let chains = (0..verdict.chains.len()).filter_map(|chain| {
+        let advice = completion::advice::of_chain(system, verdict, chain)?;
+        Some(format!("chain `{}`: {advice}", verdict.chains[chain].chain))
+    });
+    late.filter_map(advice).chain(chains).collect()
 }
 
 /// Notes on tasks whose execution times were not monotone.

@@ -69,6 +69,32 @@ fn a_chain_that_can_be_late_is_a_no_with_its_longest_parts() {
     assert_eq!(document["ok"], json!(false));
 }
 
+/// Each change that `check` names was tried, and helps by itself.
+#[test]
+fn a_late_chain_is_helped_by_a_shorter_period_or_a_larger_budget() {
+    let server = "[[vm.vcpu]]\nserver = \"periodic\"\nbudget = \"4ms\"\nperiod = \"8ms\"\n[[vm.task]]\nname = \"route\"";
+    let text = description(&format!("{STEPS}\nmax_reaction = \"37ms\""))
+        .replace("[[vm.task]]\nname = \"route\"", server);
+    let (shown, document) = run("check", &text, &[]);
+    shown.assert_status(1);
+    let help = document["advice"][0].as_str().expect("help");
+    assert!(shown.stdout.contains(&format!("\nhelp: {help}\n")), "{}", shown.stdout);
+    let (_, changes) = help.split_once("chain `steer`: it fits with ").expect(help);
+    let changes: Vec<&str> = changes.split(", or with ").collect();
+    let [route, control, budget] = changes[..] else { panic!("three changes: {help}") };
+    let time = |change: &str| change.split(" of ").nth(1)?.split(" for ").next().map(str::to_owned);
+    for (change, whose, from) in [
+        (route, "task `route` of `plan`", "period = \"20ms\""),
+        (control, "task `control` of `drive`", "period = \"10ms\""),
+        (budget, "VCPU 0 of `plan`", "budget = \"4ms\""),
+    ] {
+        let (key, _) = from.split_once(' ').expect("a key");
+        let to = format!("{key} = {:?}", time(change).expect(change));
+        assert!(change.ends_with(whose), "{help}");
+        run("check", &text.replacen(from, &to, 1), &[]).0.assert_status(0);
+    }
+}
+
 #[test]
 fn a_chain_has_no_bound_where_a_step_has_none() {
     let text = description(&format!("{STEPS}\nmax_age = \"90ms\"")).replace("3ms", "30ms");

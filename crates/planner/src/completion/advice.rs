@@ -5,6 +5,7 @@
 //! for one of them. Where only shorter execution times of all tasks help, sets of two or three
 //! changes are tried, too. Large systems get only advice that takes few trials.
 
+mod chain;
 pub(super) mod trials;
 
 use std::fmt;
@@ -23,6 +24,7 @@ use super::section;
 use super::together::{self, Found};
 use super::verdict;
 use super::whole::certificate::certificate;
+pub use chain::of_chain;
 pub use trials::End;
 use trials::{Help, Trials};
 

@@ -51,6 +51,13 @@ pub enum Change {
         /// The new deadline.
         deadline: Duration,
     },
+    /// A named task has this period.
+    PeriodOf {
+        /// The task in words.
+        task: String,
+        /// The new period.
+        period: Duration,
+    },
     /// Critical sections of the resource of this name take this percentage less time.
     Sections {
         /// Name of the resource.
@@ -98,6 +105,9 @@ impl fmt::Display for Change {
             Self::LessOf { task, less } => write!(f, "if {task} takes {} less", exact(*less)),
             Self::DeadlineOf { task, deadline } => {
                 write!(f, "with a deadline of {} for {task}", exact(*deadline))
+            }
+            Self::PeriodOf { task, period } => {
+                write!(f, "with a period of {} for {task}", exact(*period))
             }
             Self::Sections { resource, percent } => {
                 write!(f, "if sections of `{resource}` take {percent} % less")
@@ -188,6 +198,14 @@ fn server(system: &System, vm: usize, vcpu: usize, budget: Budget) -> Option<Sys
 pub(super) fn deadline(system: &System, vm: usize, task: usize, deadline: Duration) -> System {
     let mut changed = system.clone();
     changed.vms[vm].tasks[task].deadline = deadline;
+    changed
+}
+
+/// Returns the system with another period for a task, and a deadline that is not later than that.
+pub(super) fn task_period(system: &System, vm: usize, task: usize, period: Duration) -> System {
+    let mut changed = system.clone();
+    let task = &mut changed.vms[vm].tasks[task];
+    (task.period, task.deadline) = (period, task.deadline.min(period));
     changed
 }
 
