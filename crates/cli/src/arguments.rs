@@ -12,6 +12,7 @@ use measure::isolation::leech::Leech;
 use measure::isolation::workload::Workload;
 use measure::isolation::{self, Context};
 
+use crate::diff::DiffOptions;
 use crate::help::{CompletionsOptions, ManOptions};
 use crate::import::ImportOptions;
 use crate::init::InitOptions;
@@ -65,6 +66,7 @@ pub enum Command {
     Import(ImportOptions),
     Check(CheckOptions),
     Plan(PlanOptions),
+    Diff(DiffOptions),
     Export(ExportOptions),
     Sim(SimOptions),
     Run(RunOptions),

@@ -7,6 +7,7 @@
 
 mod arguments;
 mod check;
+mod diff;
 mod export;
 mod failure;
 mod help;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Command::Init(options) => init::init(options, json),
         Command::Import(options) => import::import(options, json),
         Command::Check(options) => check::check(options, json),
+        Command::Diff(options) => diff::diff(options, json),
         Command::Plan(options) => plan::plan(options, json),
         Command::Export(options) => export::export(options, json),
         Command::Sim(options) => sim::sim(options, json),

@@ -1,0 +1,73 @@
+//! `bulkhead diff`: what differs between two systems.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use lab::amount::time;
+use lab::difference::{Difference, differences};
+use report::text::table;
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::json;
+use crate::output;
+use crate::status::Status;
+
+/// Compare two descriptions or plans: what moved, which bounds changed, and why
+///
+/// Descriptions are planned where they leave something open, as `check` does it. Where one of the two
+/// is a plan, which has no tasks, only VMs, VCPUs and channels are compared.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  bulkhead diff old.toml new.toml
+  bulkhead diff system.toml build/system.plan.dts
+
+Exit status: 0 nothing differs, 1 something does, 2 bad input.")]
+pub struct DiffOptions {
+    /// The first description (.toml) or plan (.dts, .dtb)
+    #[arg(value_name = "A")]
+    pub before: PathBuf,
+    /// The second one
+    #[arg(value_name = "B")]
+    pub after: PathBuf,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Document {
+    /// True if nothing differs.
+    ok: bool,
+    differences: Vec<Difference>,
+}
+
+/// Runs the command.
+pub fn diff(options: &DiffOptions, as_json: bool) -> Result<Status, Failure> {
+    let differences = differences(&options.before, &options.after)?;
+    let ok = differences.is_empty();
+    if as_json {
+        json::print(&Document { ok, differences })?;
+    } else {
+        let files = [&options.before, &options.after].map(|file| file.display().to_string());
+        output::print(&shown(files, &differences))?;
+    }
+    Ok(if ok { Status::Yes } else { Status::No })
+}
+
+fn shown([before, after]: [String; 2], differences: &[Difference]) -> String {
+    let count = match differences.len() {
+        0 => return format!("{before} and {after} do not differ\n"),
+        1 => "1 difference".into(),
+        count => format!("{count} differences"),
+    };
+    let mut rows = Vec::new();
+    for it in differences {
+        let row = [&it.of, it.property, &it.before, &it.after];
+        rows.push(row.map(str::to_owned).to_vec());
+        rows.extend(it.why.iter().map(|it| {
+            vec![String::new(), format!("  {}", it.part), time(it.before_ns), time(it.after_ns)]
+        }));
+    }
+    let rows = table(&["", "", "before", "after"], &rows);
+    format!("{before} -> {after}: {count}\n\n{rows}")
+}

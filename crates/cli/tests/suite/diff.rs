@@ -1,0 +1,131 @@
+//! `bulkhead diff`: what differs between two systems.
+
+use serde_json::json;
+use testing::{Sandbox, sandbox};
+
+const SYSTEM: &str = "\
+platform = \"qemu-virt\"
+
+[[vm]]
+name = \"pilot\"
+boot = \"raw\"
+memory = \"4MiB\"
+kernel = \"guests/pilot.bin\"
+bootargs = \"a=1 b=2\"
+
+[[vm.vcpu]]
+pcpu = 0
+server = \"deferrable\"
+budget = \"3ms\"
+period = \"5ms\"
+
+[[vm.task]]
+name = \"gyro\"
+period = \"10ms\"
+wcet = \"1ms\"
+
+[[vm.task]]
+name = \"log\"
+period = \"40ms\"
+wcet = \"2ms\"
+
+[[vm]]
+name = \"radio\"
+boot = \"raw\"
+memory = \"4MiB\"
+kernel = \"radio.bin\"
+";
+
+/// A sandbox with the system as `a.toml`, and with these replacements as `b.toml`.
+fn changed(changes: &[(&str, &str)]) -> Sandbox {
+    let sandbox = sandbox!();
+    let mut text = SYSTEM.to_owned();
+    for (from, to) in changes {
+        assert!(text.contains(from), "{from}");
+        text = text.replacen(from, to, 1);
+    }
+    sandbox.write("a.toml", SYSTEM);
+    sandbox.write("b.toml", &text);
+    sandbox
+}
+
+#[test]
+fn what_changed_is_shown_with_the_parts_of_bounds() {
+    let sandbox = changed(&[
+        ("b=2", "b=3"),
+        ("budget = \"3ms\"", "budget = \"2ms\""),
+        ("\"1ms\"", "\"1.5ms\""),
+    ]);
+    let result = sandbox.bulkhead(&["diff", "a.toml", "b.toml"]);
+    result.assert_status(1);
+    let lines: Vec<Vec<&str>> =
+        result.stdout.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert!(result.stdout.starts_with("a.toml -> b.toml: 5 differences\n"), "{}", result.stdout);
+    for line in [
+        "VM pilot arguments b=2 b=3",
+        "VCPU pilot.0 budget 3 ms 2 ms",
+        "task pilot.gyro execution time 1 ms 1.5 ms",
+        "`gyro` above it 1 ms 1.5 ms",
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        assert!(lines.contains(&words), "{line}: {}", result.stdout);
+    }
+    let document = sandbox.bulkhead(&["diff", "a.toml", "b.toml", "--json"]).json();
+    assert_eq!(document["ok"], json!(false));
+    let differences = document["differences"].as_array().expect("a list");
+    let bound = |task: &str| {
+        let mut all = differences.iter();
+        let is = |it: &&serde_json::Value| it["of"] == task && it["property"] == "bound";
+        all.find(is).unwrap_or_else(|| panic!("{document}"))
+    };
+    // The bounds are those that `check` shows.
+    for (file, side) in [("a.toml", "before"), ("b.toml", "after")] {
+        let shown = sandbox.bulkhead(&["check", file]).stdout;
+        for task in ["gyro", "log"] {
+            let value = bound(&format!("task pilot.{task}"))[side].as_str().expect("a time");
+            let row = shown.lines().find(|line| line.contains(task) && line.contains(value));
+            assert!(row.is_some(), "{task} {value}: {shown}");
+        }
+    }
+    // In the other direction, the same is different.
+    let back = sandbox.bulkhead(&["diff", "b.toml", "a.toml", "--json"]).json();
+    assert_eq!(back["differences"].as_array().map(Vec::len), Some(5));
+}
+
+#[test]
+fn what_is_there_once_is_one_difference() {
+    let radio = SYSTEM.find("[[vm]]\nname = \"radio\"").expect("a VM");
+    let sandbox = changed(&[]);
+    sandbox.write("b.toml", &SYSTEM[..radio]);
+    let document = sandbox.bulkhead(&["diff", "b.toml", "a.toml", "--json"]).json();
+    let exists =
+        |of: &str| json!({ "of": of, "property": "exists", "before": "no", "after": "yes" });
+    assert_eq!(document["differences"], json!([exists("VM radio"), exists("VCPU radio.0")]));
+}
+
+/// Also where the files are in other folders, whose paths to kernels differ.
+#[test]
+fn a_plan_does_not_differ_from_its_description() {
+    let sandbox = changed(&[]);
+    std::fs::create_dir(sandbox.path("plans")).expect("a folder");
+    sandbox.bulkhead(&["plan", "a.toml", "-o", "plans/a.plan.dts"]).assert_status(0);
+    for files in
+        [["a.toml", "a.toml"], ["a.toml", "plans/a.plan.dts"], ["plans/a.plan.dts", "b.toml"]]
+    {
+        let result = sandbox.bulkhead(&["diff", files[0], files[1]]);
+        result.assert_status(0);
+        assert_eq!(result.stdout, format!("{} and {} do not differ\n", files[0], files[1]));
+    }
+}
+
+#[test]
+fn what_cannot_be_compared_is_bad_input() {
+    let sandbox = changed(&[("period = \"5ms\"", "priod = \"5ms\"")]);
+    sandbox.bulkhead(&["diff", "a.toml", "b.toml"]).assert_refused(&["b.toml", "priod"]);
+    sandbox.bulkhead(&["diff", "a.toml", "c.toml"]).assert_refused(&["cannot read c.toml"]);
+    sandbox.bulkhead(&["diff", "a.toml"]).assert_refused(&["<B>"]);
+    sandbox.write("c.txt", "x");
+    sandbox
+        .bulkhead(&["diff", "c.txt", "a.toml"])
+        .assert_refused(&["neither a description nor a plan"]);
+}
