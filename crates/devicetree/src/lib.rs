@@ -39,7 +39,7 @@ pub struct Imported {
 ///
 /// # Errors
 ///
-/// See [`Error`].
+/// See [`enum@Error`].
 pub fn import(bytes: &[u8]) -> Result<Imported, Error> {
     let root = tree::read(bytes)?;
     Ok(text::write(&board::Board::of(&root)?))

@@ -1,6 +1,6 @@
 //! JSON Schemas of descriptions, platforms and experiments, for editors that complete and explain what people write.
 //!
-//! Names and types of keys stand in [`keys`]; what a key means stands in the pages of the documentation, from which
+//! Names and types of keys stand in `keys`; what a key means stands in the pages of the documentation, from which
 //! the texts are taken that an editor shows. Tests compare both with the code that reads the files.
 //!
 //! ```
