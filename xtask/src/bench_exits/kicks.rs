@@ -66,7 +66,7 @@ pub fn measure(workspace: &Workspace, rows: &mut Rows) -> Result<()> {
     rows.add(KICK, range("kicks", SAMPLES_LEAST, &found.kicks)?);
     rows.add(
         DEVICE,
-        range("devices", SAMPLES_LEAST, &run(workspace, "device-taking", 2)?.devices)?,
+        range("devices", SAMPLES_LEAST, &run(workspace, "device-taking", 4)?.devices)?,
     );
     rows.add(
         CONSOLE,
