@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use events::Events;
 use policy::cpu::{Cpu, Slot};
 use policy::server::kind::Kind;
-use policy::server::{Parameters, Policy};
+use policy::server::{Parameters, Policy, REPLENISHMENTS_MAX};
 use policy::time::{Duration, Instant};
 use testing::{Random, cases};
 
@@ -142,7 +142,39 @@ fn random_traces(random: &mut Random) -> Vec<Trace> {
     // know. Its tasks have no bound.
     let is_kept =
         |server: usize| servers[server].0 != Kind::Sporadic || is_served(&servers, server);
-    traces.filter(|(server, _)| is_kept(*server)).map(|(_, trace)| trace).collect()
+    let kept = traces.filter(|(server, _)| is_kept(*server)).map(|(_, trace)| trace);
+    kept.map(|it| if it.kind == Kind::Sporadic { until_joined(it) } else { it }).collect()
+}
+
+/// Returns the trace up to where the code may join replenishments, because the VCPU becomes ready with more than it keeps
+/// apart. The model does not know that.
+fn until_joined(mut trace: Trace) -> Trace {
+    let mut since = None;
+    let mut due: VecDeque<u64> = vec![0; trace.budget as usize].into();
+    let joins = |due: &VecDeque<u64>, now: u64| {
+        let (mut parts, mut end) = (0, 0);
+        for &time in due {
+            let time = time.max(now);
+            (parts, end) = match parts > 0 && time <= end {
+                true => (parts, end + 1),
+                false => (parts + 1, time + 1),
+            };
+        }
+        parts >= REPLENISHMENTS_MAX
+    };
+    for (now, slot) in trace.slots.iter().enumerate() {
+        let at = now as u64;
+        if slot.ready && since.is_none() && joins(&due, at) {
+            trace.slots.truncate(now);
+            break;
+        }
+        since = slot.ready.then(|| since.unwrap_or(at));
+        if let (Some(since), true) = (since, slot.used) {
+            let available = due.pop_front().map_or(since, |it| it.max(since));
+            due.push_back(available + trace.period);
+        }
+    }
+    trace
 }
 
 /// Returns true if a server has its budget within its period, whatever those above do (vCache, Eq. 1).
