@@ -38,24 +38,13 @@ pub fn page_absent(context: &mut Context, syndrome: u64, at: &Assignment, pcpu: 
     if class::of(syndrome) == class::DATA_ABORT {
         return data_abort(context, syndrome, at, pcpu);
     }
-    instruction_abort(context, syndrome, at, pcpu)
-}
-
-/// An instruction abort of the guest at stage 2, apart from [`page_absent`].
-#[cold]
-pub fn instruction_abort(
-    context: &mut Context,
-    syndrome: u64,
-    at: &Assignment,
-    pcpu: &'static Pcpu,
-) {
     nothing_there(context, syndrome, at, pcpu)
 }
 
 /// The guest accessed an address at which it has nothing: that fails as on a machine, or is a crash.
 #[cold]
 #[inline(never)]
-fn nothing_there(context: &mut Context, syndrome: u64, at: &Assignment, pcpu: &'static Pcpu) {
+pub fn nothing_there(context: &mut Context, syndrome: u64, at: &Assignment, pcpu: &'static Pcpu) {
     if at.vm.plan.aborts {
         return vm::abort(context, syndrome, regs::far_el2::read());
     }

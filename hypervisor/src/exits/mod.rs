@@ -79,7 +79,7 @@ pub fn synchronous(context: &mut Context, pcpu: &'static Pcpu) {
                 Wait::Nothing => {}
             }
         }
-        class::INSTRUCTION_ABORT => mmio::instruction_abort(context, syndrome, at, pcpu),
+        class::INSTRUCTION_ABORT => mmio::nothing_there(context, syndrome, at, pcpu),
         // Instructions of the guest that trap, those of later architecture versions among them: it may use none of
         // them here. What else there is goes to EL1 by itself.
         _ => vm::undefined(context),
