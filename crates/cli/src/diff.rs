@@ -16,7 +16,8 @@ use crate::status::Status;
 /// Compare two descriptions or plans: what moved, which bounds changed, and why
 ///
 /// Descriptions are planned where they leave something open, as `check` does it. Where one of the two
-/// is a plan, which has no tasks, only VMs, VCPUs and channels are compared.
+/// is a plan, which has no tasks, only what plans have is compared. What only guides the planner
+/// (`objective`, `margin`) is not.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

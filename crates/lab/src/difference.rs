@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{self, Component, Path, PathBuf};
 
 use serde::Serialize;
+use system::description::{Located, System};
 use system::plan::{self, MemoryBudget, Plan, Vcpu, Vm};
 use verdict::{ChainVerdict, Part, TaskVerdict, Term, VcpuVerdict, Verdict};
 
@@ -18,7 +19,8 @@ const PARTS_SHOWN: usize = 4;
 /// A difference. What is in one of the systems only has no other differences.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Difference {
-    /// What is different: `system`, `VM linux`, `VCPU linux.0`, `task linux.logger`, `chain`, `channel` or `resource`.
+    /// What is different: `system`, `hypervisor`, `VM linux`, `VCPU linux.0`, `task linux.logger`, `chain steer`, `channel pose`; or
+    /// `plan`, if the plans differ in something that is not shown.
     pub of: String,
     /// Which property: `budget`, `bound` and so on; `exists` if it is in one of the systems only.
     pub property: &'static str,
@@ -72,8 +74,8 @@ pub fn differences(before: &Path, after: &Path) -> Result<Vec<Difference>, Failu
     let folders = [before, after].map(load::folder);
     let (before, after) = (load::read(before)?, load::read(after)?);
     let both_have_tasks = [&before, &after].iter().all(|it| matches!(it, Input::Description(_)));
-    let before = things(&before, folders[0], both_have_tasks)?;
-    let after = things(&after, folders[1], both_have_tasks)?;
+    let (before, old) = things(&before, folders[0], both_have_tasks)?;
+    let (after, new) = things(&after, folders[1], both_have_tasks)?;
     let mut found = Vec::new();
     for (of, old) in &before {
         match after.iter().find(|(name, _)| name == of) {
@@ -83,6 +85,16 @@ pub fn differences(before: &Path, after: &Path) -> Result<Vec<Difference>, Failu
     }
     let added = after.iter().filter(|(of, _)| before.iter().all(|(name, _)| name != of));
     found.extend(added.map(|(of, _)| exists(of, ["no", "yes"])));
+    if found.is_empty() && old != new {
+        let [before, after] = ["-"; 2].map(str::to_owned);
+        found.push(Difference {
+            of: "plan".into(),
+            property: "something else",
+            before,
+            after,
+            why: Vec::new(),
+        });
+    }
     Ok(found)
 }
 
@@ -157,7 +169,12 @@ const ARGUMENTS: &str = "arguments";
 /// The property that has parts.
 const BOUND: &str = "bound";
 
-fn things(input: &Input, folder: &Path, with_tasks: bool) -> Result<Things, Failure> {
+/// Returns what is compared, and the plan if the machine has one, with paths that do not depend on where it lies.
+fn things(
+    input: &Input,
+    folder: &Path,
+    with_tasks: bool,
+) -> Result<(Things, Option<Plan>), Failure> {
     let (plan, verdict) = match input {
         Input::Plan(plan) => (Some((**plan).clone()), Verdict::of_plan(plan, None)),
         Input::Description(system) if system.platform.value.boot.is_ok() => {
@@ -185,9 +202,54 @@ fn things(input: &Input, folder: &Path, with_tasks: bool) -> Result<Things, Fail
     }
     if with_tasks {
         things.extend(verdict.tasks().map(|(vcpu, it)| task(vcpu, it)));
+        if let Input::Description(system) = input {
+            described_tasks(system, &mut things);
+        }
         things.extend(verdict.chains.iter().map(chain));
     }
-    Ok(things)
+    Ok((things, plan.map(|plan| without_places(plan, folder))))
+}
+
+/// The plan with no name, and with paths of files from the current folder on.
+fn without_places(mut plan: Plan, folder: &Path) -> Plan {
+    plan.name.clear();
+    for boot in plan.vms.iter_mut().map(|vm| &mut vm.boot) {
+        for load in [Some(&mut boot.kernel), boot.initrd.as_mut()].into_iter().flatten() {
+            load.file = found_at(folder, &load.file);
+        }
+    }
+    plan
+}
+
+/// Adds what descriptions say of tasks beyond what a bound shows.
+fn described_tasks(system: &System, things: &mut Things) {
+    let resource =
+        |index: usize| system.resources.get(index).map_or("?", |it| it.name.value.as_str());
+    for vm in &system.vms {
+        for task in &vm.tasks {
+            let name = format!("task {}.{}", vm.name.value, task.name.value);
+            let Some((_, thing)) = things.iter_mut().find(|(of, _)| *of == name) else { continue };
+            let sections = task.sections.iter().map(|it| {
+                format!("{} for {} after {}", resource(it.resource), it.length, it.after)
+            });
+            let number = |it: &Option<Located<u64>>| {
+                it.as_ref().map_or("-".into(), |it| it.value.to_string())
+            };
+            thing.properties.extend([
+                ("first release", task.offset.to_string()),
+                ("sporadic", yes(task.sporadic)),
+                ("jitter", task.jitter.to_string()),
+                ("blocking", task.blocking.to_string()),
+                ("self-suspension", task.self_suspension.to_string()),
+                ("sections", sections.collect::<Vec<_>>().join(", ")),
+                ("exits", task.exits.to_string()),
+                ("accesses", number(&task.accesses)),
+                ("priority", number(&task.priority)),
+                ("least execution time", task.bcet.map_or("-".into(), |it| it.to_string())),
+                ("colours", task.colors.as_ref().map_or("-".into(), |it| it.value.to_string())),
+            ]);
+        }
+    }
 }
 
 fn yes(is: bool) -> String {

@@ -103,6 +103,21 @@ fn what_is_there_once_is_one_difference() {
     assert_eq!(document["differences"], json!([exists("VM radio"), exists("VCPU radio.0")]));
 }
 
+/// Nothing that a plan or a task says is passed over.
+#[test]
+fn what_is_not_shown_differs_too() {
+    for (from, to, property) in [
+        ("memory = \"4MiB\"", "memory = \"4MiB\"\nrestart_limit = 9", "something else"),
+        ("wcet = \"1ms\"", "wcet = \"1ms\"\nbcet = \"0.5ms\"", "least execution time"),
+        ("wcet = \"1ms\"", "wcet = \"1ms\"\noffset = \"1ms\"", "first release"),
+    ] {
+        let sandbox = changed(&[(from, to)]);
+        let result = sandbox.bulkhead(&["diff", "a.toml", "b.toml"]);
+        result.assert_status(1);
+        assert!(result.stdout.contains(property), "{}", result.stdout);
+    }
+}
+
 /// Also where the files are in other folders, whose paths to kernels differ.
 #[test]
 fn a_plan_does_not_differ_from_its_description() {
