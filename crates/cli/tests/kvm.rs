@@ -263,6 +263,9 @@ fn what_is_not_there_under_kvm_is_refused() {
     let place = "memory = \"4MiB\"\nmemory_at = 0x1000_0000";
     let file = system(folder.path(), &[("memory = \"4MiB\"", place)]);
     refused(&[&file], "under KVM there are no places of RAM in the machine yet");
+    let aborts = "memory = \"4MiB\"\non_bad_address = \"abort\"";
+    let file = system(folder.path(), &[("memory = \"4MiB\"", aborts)]);
+    refused(&[&file], "under KVM there are no aborts of accesses where a VM has nothing yet");
 }
 
 #[test]

@@ -180,6 +180,17 @@ fn a_limit_is_written_or_said_to_be_lost() {
 }
 
 #[test]
+fn aborts_are_lost_where_a_wild_guest_is_stopped() {
+    let plan = plan(QEMU, &[&vm("a", "on_bad_address = \"abort\""), &vm("b", "")]);
+    let lost = "aborts of accesses where a VM has nothing, which stop it (`a`)";
+    for target in Target::ALL {
+        let stops = matches!(target, Target::Bao | Target::Jailhouse);
+        let missing = written(&plan, target).missing;
+        assert_eq!(missing.iter().any(|it| it == lost), stops, "{target:?}: {missing:?}");
+    }
+}
+
+#[test]
 fn texts_and_names_of_users_stay_what_they_are() {
     let odd = r#"bootargs = "a=\"b\" c='d' \\ */ $(rm)""#;
     let plan = plan(QEMU, &[&vm("a-b", odd), &vm("a_b", "")]);
