@@ -42,25 +42,23 @@ struct Trace {
 }
 
 impl Trace {
-    /// The arguments of `follows_trace` in `proofs/Traces.v`.
-    fn arguments(&self) -> String {
-        let kind = match self.kind {
-            Kind::Periodic => "Periodic",
-            Kind::Deferrable => "Deferrable",
-            Kind::Sporadic => "Sporadic",
-        };
+    /// The slots as a number of `proofs/Traces.v`, in hexadecimal.
+    fn bits(&self) -> String {
         let bits = self.slots.iter().flat_map(|it| [it.ready, it.taken, it.used]);
         let mut bits: Vec<_> = bits.chain([true]).collect();
         bits.resize(bits.len().next_multiple_of(4), false);
-        let digits = bits.chunks(4).rev();
-        let digits: String = digits
-            .filter_map(|four| {
-                let digit = four.iter().rev().fold(0, |sum, &bit| 2 * sum + u32::from(bit));
-                char::from_digit(digit, 16)
-            })
-            .collect();
-        let Self { budget, period, .. } = self;
-        format!("Servers.{kind} {budget} {period} 0x{digits}")
+        let digit = |four: &[bool]| four.iter().rev().fold(0, |sum, &bit| 2 * sum + u32::from(bit));
+        let digits = bits.chunks(4).rev().filter_map(|four| char::from_digit(digit(four), 16));
+        format!("0x{}", digits.collect::<String>())
+    }
+
+    /// The kind of its server in `proofs/Servers.v`.
+    fn kind(&self) -> &'static str {
+        match self.kind {
+            Kind::Periodic => "Periodic",
+            Kind::Deferrable => "Deferrable",
+            Kind::Sporadic => "Sporadic",
+        }
     }
 
     /// The first slot for which this is true.
@@ -219,13 +217,9 @@ fn coq(proofs: &Path, name: &str, traces: &[Trace], follow: bool) -> Output {
         .to_owned();
     let (mut follows, mut lengths) = (Vec::new(), Vec::new());
     for (index, trace) in traces.iter().enumerate() {
-        let (arguments, bits) = trace
-            .arguments()
-            .rsplit_once(' ')
-            .map(|(a, b)| (a.to_owned(), b.to_owned()))
-            .expect("bits");
-        let _ = writeln!(text, "Definition t{index} := {bits}%positive.");
-        follows.push(format!("follows_trace {arguments} t{index}"));
+        let (kind, budget, period) = (trace.kind(), trace.budget, trace.period);
+        let _ = writeln!(text, "Definition t{index} := {}%positive.", trace.bits());
+        follows.push(format!("follows_trace Servers.{kind} {budget} {period} t{index}"));
         lengths.push(format!("N.of_nat (length (decode t{index})) =? {}", trace.slots.len()));
     }
     let _ = write!(
