@@ -13,7 +13,7 @@ use crate::console::Console;
 use crate::pcpu::{CONSOLE_TIMER, Pcpu};
 use crate::timer::Purpose;
 use crate::vdev::gic::Place;
-use crate::vm::{GicEnv, Power, Vcpu, Vm};
+use crate::vm::{GicEnv, Power, Vcpu, Vm, bell};
 
 /// The console of the machine.
 pub static CONSOLE: Console<AnyUart> = Console::new();
@@ -157,8 +157,19 @@ fn relieve() {
     }
 }
 
+/// Rings for VMs, one bit each.
+pub fn ring(mut readers: u64) {
+    while readers != 0 {
+        let index = readers.trailing_zeros() as usize;
+        readers &= readers - 1;
+        if let Some(vm) = vms().get(index) {
+            bell::ring(vm);
+        }
+    }
+}
+
 /// Notes with a VCPU of a VM that there is something to do for the VM: with one that executes, if there is one.
-fn call_one(vm: &Vm) {
+pub fn call_one(vm: &Vm) {
     let mut found: Option<&Vcpu> = None;
     for vcpu in vm.vcpus.iter().filter(|vcpu| vcpu.power() == Power::On) {
         let runs = vcpu.attention.place() == Place::Running;

@@ -17,6 +17,8 @@ pub const UART_INTERRUPT: u32 = 33;
 pub const DOORBELL: u64 = 0x0a00_0000;
 /// The PL011 on which closed guests ask for colours.
 pub const COLOR_UART: u64 = 0x0a01_0000;
+/// The bell: the page on which writers of channels ring.
+pub const BELL: u64 = 0x0a02_0000;
 /// The channels between VMs, one behind the other.
 pub const CHANNELS: u64 = 0x3000_0000;
 /// Start of RAM.

@@ -1,5 +1,6 @@
 //! The interface between the Bulkhead hypervisor, its guests and its tools.
 //!
+//! - [`bell`]: the page on which writers of channels ring, and the interrupt of readers;
 //! - [`channel`]: the memory through which VMs exchange messages;
 //! - [`console`]: labels, keys and sequences of the console, and how guest output looks there;
 //! - [`counter`]: a counter of memory accesses that an observer of the machine keeps;
@@ -18,6 +19,7 @@
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
+pub mod bell;
 pub mod channel;
 pub mod console;
 pub mod counter;

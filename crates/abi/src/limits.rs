@@ -19,6 +19,18 @@ pub const CHANNELS_MAX: usize = 16;
 /// Most bytes of a channel.
 pub const CHANNEL_BYTES_MAX: u64 = 8 << 20;
 
+/// Shortest time in nanoseconds from one ring of a channel to the next: each one interrupts its readers.
+pub const RING_INTERVAL_MIN_NS: u64 = 20_000;
+
+/// Longest time in nanoseconds from one ring of a channel to the next.
+pub const RING_INTERVAL_MAX_NS: u64 = SECTIONS_INTERVAL_MAX_NS;
+
+/// Most rings of a channel in one burst.
+pub const RING_BURST_MAX: u64 = 64;
+
+/// Most nanoseconds by which rings may come early: that of the longest burst.
+pub const RING_EARLY_MAX_NS: u64 = (RING_BURST_MAX - 1) * RING_INTERVAL_MAX_NS;
+
 /// Most characters in the name of a VM, of a resource that VMs share, or of a channel.
 pub const NAME_MAX: usize = 15;
 

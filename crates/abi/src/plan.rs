@@ -35,6 +35,7 @@ pub mod names {
     pub const RESOURCE: &str = "resource";
     pub const CHANNELS: &str = "channels";
     pub const CHANNEL: &str = "channel";
+    pub const BELL: &str = "bell";
 
     // Properties. `vms` names those of a resource, too.
     pub const COMPATIBLE: &str = "compatible";
@@ -68,6 +69,8 @@ pub mod names {
     pub const CHANNEL_NAME: &str = "channel-name";
     pub const FROM: &str = "from";
     pub const TO: &str = "to";
+    pub const RING_INTERVAL_NS: &str = "ring-interval-ns";
+    pub const RING_EARLY_NS: &str = "ring-early-ns";
     pub const VM_NAME: &str = "vm-name";
     pub const ON_CRASH: &str = "on-crash";
     pub const ON_RESET: &str = "on-reset";

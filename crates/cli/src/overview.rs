@@ -56,12 +56,16 @@ fn channels(plan: &Plan) -> String {
     let row = |channel: &Channel| {
         let readers: Vec<&str> = channel.to.iter().map(name).collect();
         let (size, ipa) = (channel.memory.size.to_string(), channel.memory.ipa.to_string());
-        vec![channel.name.clone(), name(&channel.from).into(), readers.join(" "), size, ipa]
+        let rings = channel.rings.map_or("-".into(), |it| it.to_string());
+        vec![channel.name.clone(), name(&channel.from).into(), readers.join(" "), size, ipa, rings]
     };
     let rows: Vec<_> = plan.channels.iter().map(row).collect();
     match rows.is_empty() {
         true => String::new(),
-        false => format!("\n{}", table(&["channel", "from", "to", ">size", ">address"], &rows)),
+        false => {
+            let heads = ["channel", "from", "to", ">size", ">address", "rings"];
+            format!("\n{}", table(&heads, &rows))
+        }
     }
 }
 
@@ -209,8 +213,8 @@ impl<'a> VmDocument<'a> {
     fn new(plan: &'a Plan, index: usize, access: Option<Bytes>) -> Self {
         let (vm, channels) = (&plan.vms[index], plan.channels_of(index));
         let names = |of_writer: bool| {
-            let channels = channels.iter().filter(|(_, writes)| *writes == of_writer);
-            channels.map(|(channel, _)| channel.name.as_str()).collect()
+            let channels = channels.iter().filter(|(_, _, writes)| *writes == of_writer);
+            channels.map(|(_, channel, _)| channel.name.as_str()).collect()
         };
         Self {
             name: &vm.name,

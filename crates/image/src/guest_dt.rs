@@ -2,11 +2,11 @@
 //!
 //! The tree describes what the plan gives to the VM and nothing else: its
 //! VCPUs, last-level cache, RAM, virtual GIC, timer, virtual PL011s, the doorbell
-//! of vColoring, assigned devices and channels. Node and property names are those of the bindings in the Linux kernel,
+//! of vColoring, the bell, assigned devices and channels. Node and property names are those of the bindings in the Linux kernel,
 //! so that an unmodified Linux boots from it.
 
 use abi::plan::words::VIRTUAL_UART;
-use abi::{channel, doorbell};
+use abi::{bell, channel, doorbell};
 use dtoolkit::ToPropertyValue;
 use dtoolkit::model::{DeviceTree, DeviceTreeNode, DeviceTreeProperty};
 use policy::color::Cache;
@@ -32,7 +32,8 @@ const LAST_LEVEL: u32 = 2;
 ///
 /// `cache` is the last-level cache that the VM sees, if the plan names one, `cpu`
 /// the `compatible` string of the CPUs, if it is known, `initrd_bytes` the size of
-/// the initial RAM disk, if the VM has one, `channels` the channels that it reads, or writes (true).
+/// the initial RAM disk, if the VM has one, `channels` the channels that it reads, or writes (true), with
+/// their indices in the plan.
 /// Fails if a device has an interrupt that
 /// a device tree cannot express; the error is a sentence.
 pub fn generate(
@@ -40,7 +41,7 @@ pub fn generate(
     cache: Option<Cache>,
     cpu: Option<&str>,
     initrd_bytes: Option<u64>,
-    channels: &[(&Channel, bool)],
+    channels: &[(usize, &Channel, bool)],
 ) -> Result<Vec<u8>, String> {
     let mut tree = DeviceTree::new();
     tree.root = root(vm, cache, cpu.unwrap_or(GENERIC_CPU), initrd_bytes, channels)?;
@@ -52,7 +53,7 @@ fn root(
     cache: Option<Cache>,
     cpu: &str,
     initrd_bytes: Option<u64>,
-    channels: &[(&Channel, bool)],
+    channels: &[(usize, &Channel, bool)],
 ) -> Result<DeviceTreeNode, String> {
     let mut root = node("")
         .with("#address-cells", 2u32)
@@ -113,13 +114,26 @@ fn root(
     for device in &vm.devices {
         root.add_child(assigned(device)?);
     }
-    for (channel, writes) in channels {
+    if let Some(bell) = &vm.bell {
+        let mut child = node(format!("bell@{:x}", bell.registers.start.0))
+            .with("compatible", bell::COMPATIBLE)
+            .with("reg", reg(bell.registers.start, bell.registers.size.get()));
+        if channels.iter().any(|(_, channel, writes)| channel.rings.is_some() && !writes) {
+            let [kind, number, _] = interrupt(bell.interrupt)?;
+            child = child.with("interrupts", [kind, number, RISING_EDGE]);
+        }
+        root.add_child(child);
+    }
+    for (index, channel, writes) in channels {
         let mut child = node(format!("channel@{:x}", channel.memory.ipa.0))
             .with("compatible", channel::COMPATIBLE)
             .with("label", channel.name.as_str())
             .with("reg", reg(channel.memory.ipa, channel.memory.size.get()));
         if *writes {
             child = child.flag(channel::WRITES);
+            if channel.rings.is_some() {
+                child = child.with(bell::RING, bell::register(*index) as u32);
+            }
         }
         root.add_child(child);
     }
@@ -238,9 +252,12 @@ fn reg(start: impl Address, size: u64) -> [u32; 4] {
     [(start >> 32) as u32, start as u32, (size >> 32) as u32, size as u32]
 }
 
+/// How an interrupt comes, in the GIC's binding.
+const RISING_EDGE: u32 = 1;
+const LEVEL_HIGH: u32 = 4;
+
 /// Returns the three cells of the GIC's binding for a level-sensitive interrupt.
 fn interrupt(intid: IntId) -> Result<[u32; 3], String> {
-    const LEVEL_HIGH: u32 = 4;
     match intid.0 {
         16..=31 => Ok([1, intid.0 - 16, LEVEL_HIGH]),
         32..=1019 => Ok([0, intid.0 - 32, LEVEL_HIGH]),

@@ -8,9 +8,11 @@ use dtoolkit::{Node, Property};
 use image::guest_dt::generate;
 use policy::color::{Cache, Geometry, IndexBits};
 use system::address::{IntId, Ipa, PhysicalAddress, Region};
-use system::plan::{Area, Channel, Coloring, Llc, Mapping, Pool, VirtualGic, VirtualSerial, Vm};
+use system::plan::{
+    Area, Channel, Coloring, Llc, Mapping, Pool, Rings, VirtualDevice, VirtualGic, Vm,
+};
 use testing::files;
-use units::Bytes;
+use units::{Bytes, Duration};
 
 fn linux() -> Vm {
     files::plan().vms.remove(0)
@@ -129,7 +131,7 @@ fn a_guest_finds_where_it_asks_for_colors() {
     }
     assert!(!dts.contains("serial1"), "{dts}");
 
-    let port = VirtualSerial { registers: Region::new(0x0a01_0000, 0x1000), interrupt: IntId(36) };
+    let port = VirtualDevice { registers: Region::new(0x0a01_0000, 0x1000), interrupt: IntId(36) };
     for (console, aliases) in [
         (vm.serial, "serial0 = \"/serial@9000000\";\n\t\tserial1 = \"/serial@a010000\";\n"),
         (None, "aliases {\n\t\tserial1 = \"/serial@a010000\";\n"),
@@ -211,9 +213,9 @@ fn interrupts_that_a_guest_cannot_have_are_refused() {
 fn channels_stand_in_the_trees_of_their_vms() {
     let memory =
         Mapping { ipa: Ipa(0x3000_0000), host: PhysicalAddress(0x7000_0000), size: Bytes(0x2000) };
-    let channel = Channel { name: "pose".into(), memory, from: 0, to: vec![1] };
+    let channel = Channel { name: "pose".into(), memory, from: 0, to: vec![1], rings: None };
     for writes in [true, false] {
-        let dtb = generate(&linux(), None, None, None, &[(&channel, writes)]).expect("a tree");
+        let dtb = generate(&linux(), None, None, None, &[(0, &channel, writes)]).expect("a tree");
         let dts = decompile(&dtb);
         let node = dts.split_once("\tchannel@30000000 {").expect("a channel").1;
         let node = node.split_once("};").expect("an end").0;
@@ -224,4 +226,26 @@ fn channels_stand_in_the_trees_of_their_vms() {
     }
     let without = decompile(&generate(&linux(), None, None, None, &[]).expect("a tree"));
     assert!(!without.contains("channel@"), "{without}");
+}
+
+/// The writer learns where it rings; the reader, which interrupt it gets.
+#[test]
+fn the_bell_stands_in_the_trees_of_channels_with_rings() {
+    let memory =
+        Mapping { ipa: Ipa(0x3000_0000), host: PhysicalAddress(0x7000_0000), size: Bytes(0x2000) };
+    let rings = Some(Rings { interval: Duration(1_000_000), early: Duration(0) });
+    let channel = Channel { name: "pose".into(), memory, from: 0, to: vec![1], rings };
+    let mut vm = linux();
+    vm.bell =
+        Some(VirtualDevice { registers: Region::new(0x0a02_0000, 0x1000), interrupt: IntId(35) });
+    for writes in [true, false] {
+        let dtb = generate(&vm, None, None, None, &[(3, &channel, writes)]).expect("a tree");
+        let dts = decompile(&dtb);
+        let node = dts.split_once("\tbell@a020000 {").expect("a bell").1;
+        let node = node.split_once("};").expect("an end").0;
+        assert!(node.contains("compatible = \"bulkhead,bell\";"), "{dts}");
+        assert!(node.contains("reg = <0x00 0xa020000 0x00 0x1000>;"), "{dts}");
+        assert_eq!(node.contains("interrupts = <0x00 0x03 0x01>;"), !writes, "{dts}");
+        assert_eq!(dts.contains("bulkhead,ring = <0x18>;"), writes, "{dts}");
+    }
 }

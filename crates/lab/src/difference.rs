@@ -283,6 +283,7 @@ fn of_plan(plan: &Plan, folder: &Path, things: &mut Things) {
             ("to", readers.join(" ")),
             ("size", channel.memory.size.to_string()),
             ("address", channel.memory.ipa.to_string()),
+            ("rings", channel.rings.map_or("-".into(), |it| it.to_string())),
         ]);
         things.push((format!("channel {}", channel.name), thing));
     }

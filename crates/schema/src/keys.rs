@@ -1,6 +1,6 @@
 //! Keys of descriptions and platforms, and the types of their values.
 
-use abi::limits::{PRIVATE_INTERRUPTS, SHARED_INTERRUPTS};
+use abi::limits::{PRIVATE_INTERRUPTS, RING_BURST_MAX, SHARED_INTERRUPTS};
 use abi::plan::words;
 use system::description::Protocol;
 use system::plan::{
@@ -137,6 +137,8 @@ fn channel() -> Table {
         must("to", Type::OneOrMore(Box::new(name()))),
         may("size", size()),
         may("memory_at", Type::number()),
+        may("ring_every", time()),
+        may("ring_burst", Type::Whole(1, RING_BURST_MAX)),
     ])
 }
 

@@ -31,7 +31,7 @@ use units::{Bytes, Duration};
 use crate::address::{IntId, Ipa, PhysicalAddress};
 use crate::diagnostic::{Diagnostic, Errors, Place};
 pub use crate::document::Located;
-use crate::plan::{Class, Lifecycle, Locks};
+use crate::plan::{Class, Lifecycle, Locks, Rings};
 use crate::platform::Platform;
 
 /// The value of keys that leave a choice to the planner.
@@ -386,7 +386,18 @@ impl System {
         let sharing = || self.vms.iter().filter(|vm| vm.vcpus.iter().any(|it| it.server.is_some()));
         let interrupts = sharing().map(Vm::interrupts_max).max().unwrap_or(policy::pace::KICKS_MAX);
         let waits = sharing().map(Vm::lock_waits).max().unwrap_or(0);
-        Some((overheads.kick_with(waits), interrupts))
+        // Who is kicked takes the interrupt to which others rang, as one of a device.
+        let rings = self.vms.iter().enumerate().any(|(index, vm)| {
+            vm.vcpus.iter().any(|it| it.server.is_some()) && self.rings_for(index).next().is_some()
+        });
+        let ring = if rings { overheads.interrupt } else { Duration(0) };
+        let kick = overheads.kick_with(waits).0.saturating_add(ring.0);
+        Some((Duration(kick), interrupts))
+    }
+
+    /// Returns the limits on rings for the channels that the VM with this index reads.
+    pub fn rings_for(&self, vm: usize) -> impl Iterator<Item = Rings> {
+        self.channels.iter().filter(move |it| it.to.contains(&vm)).filter_map(|it| it.rings)
     }
 
     /// Returns true if memory accesses have to be counted: some VM or VCPU has a budget of them, or

@@ -45,12 +45,13 @@ pub fn plan() -> Plan {
             gicd: Region::new(0x0800_0000, 0x1_0000),
             gicr: Region::new(0x080a_0000, 0x2_0000 * pcpus.len() as u64),
         },
-        serial: Some(VirtualSerial {
+        serial: Some(VirtualDevice {
             registers: Region::new(0x0900_0000, 0x1000),
             interrupt: IntId(33),
         }),
         pool: None,
         color_serial: None,
+        bell: None,
         devices: Vec::new(),
         boot: Boot {
             entry: Ipa(0x4020_0000),

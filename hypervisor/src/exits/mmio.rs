@@ -7,7 +7,7 @@ use crate::machine;
 use crate::pcpu::{Assignment, Pcpu};
 use crate::vdev::access::Access;
 use crate::vdev::gic::Frame;
-use crate::vm::{self, Crash, GicEnv, color_serial};
+use crate::vm::{self, Crash, GicEnv, bell, color_serial};
 
 /// ESR: the fault hit a table walk of the guest's own translation.
 const ON_TABLE_WALK: u64 = 1 << 7;
@@ -113,6 +113,7 @@ fn is_device(at: &Assignment, ipa: u64) -> bool {
     plan.gic.frames().iter().any(within)
         || plan.serial.as_ref().is_some_and(|(range, _)| within(range))
         || plan.color_serial.as_ref().is_some_and(|(range, _)| within(range))
+        || plan.bell.as_ref().is_some_and(|(range, _)| within(range))
         || plan.coloring.as_ref().is_some_and(|coloring| within(&coloring.doorbell))
 }
 
@@ -155,6 +156,13 @@ fn device_access(
         let offset = ipa.wrapping_sub(range.start);
         if offset < range.bytes {
             return machine::uart_access(at.vm, offset, bytes, write)
+                .map_or(Outcome::Refused, Outcome::Done);
+        }
+    }
+    if let Some((range, _)) = &plan.bell {
+        let offset = ipa.wrapping_sub(range.start);
+        if offset < range.bytes {
+            return bell::access(at.vm, offset, bytes, write)
                 .map_or(Outcome::Refused, Outcome::Done);
         }
     }

@@ -22,7 +22,7 @@ use crate::locks;
 use crate::machine;
 use crate::scheduler::{self, Change, Event, Scheduler};
 use crate::timer::{NEVER, Purpose};
-use crate::vm::{GicEnv, Power, VirtualTimer, color_serial};
+use crate::vm::{GicEnv, Power, VirtualTimer, bell, color_serial};
 
 impl Pcpu {
     /// Whether the VCPU is loaded.
@@ -91,6 +91,7 @@ impl Pcpu {
             at.vcpu.timer.apply(self);
         }
         machine::attend(at.vm);
+        bell::attend(at, self);
         color_serial::attend(at, self);
         notes
     }

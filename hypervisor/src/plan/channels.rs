@@ -2,12 +2,16 @@
 
 use alloc::vec::Vec;
 
-use abi::limits::{CHANNEL_BYTES_MAX, CHANNELS_MAX};
+use abi::limits::{
+    CHANNEL_BYTES_MAX, CHANNELS_MAX, RING_EARLY_MAX_NS, RING_INTERVAL_MAX_NS, RING_INTERVAL_MIN_NS,
+};
 use abi::plan::names;
 use policy::color::Stripe;
+use policy::lock::rate::Rate;
+use policy::time::Duration;
 
 use super::vm::{self, Vm, wrong_name};
-use super::{Mapping, Node, Problem, Ram, Range, Refusal, tree};
+use super::{Clock, Mapping, Node, Problem, Ram, Range, Refusal, tree};
 use crate::arch::page_table::PAGE_BYTES;
 
 /// Memory that one VM writes and others read.
@@ -28,6 +32,19 @@ pub struct End {
     pub memory: Mapping,
     /// Whether the VM may write.
     pub writes: bool,
+    /// How the VM interrupts the readers, if it may.
+    pub ring: Option<Ring>,
+}
+
+/// How the writer of a channel interrupts the readers.
+#[derive(Clone, Copy, Debug)]
+pub struct Ring {
+    /// Index of the channel.
+    pub channel: usize,
+    /// How often it may, in ticks, rounded so that it may rather less often.
+    pub limit: Rate,
+    /// The VMs that read, one bit each.
+    pub readers: u64,
 }
 
 /// Reads the channels, and gives each VM its ends.
@@ -35,12 +52,13 @@ pub struct End {
 pub fn read<'a>(
     node: Option<Node<'a>>,
     vms: &mut [Vm<'a>],
+    clock: Clock,
 ) -> Result<Vec<Channel<'a>>, Refusal<'a>> {
     let mut channels: Vec<Channel<'_>> = Vec::new();
     let Some(node) = node else { return Ok(channels) };
     node.only(&[names::ADDRESS_CELLS, names::SIZE_CELLS], &[names::CHANNEL])?;
     for child in node.children() {
-        let channel = channel(child, vms)?;
+        let channel = channel(child, channels.len(), vms, clock)?;
         if channels.iter().any(|other| other.name == channel.name) {
             let problem = Problem::Text("is the name of another channel");
             return Err(child.error(names::CHANNEL_NAME, problem));
@@ -53,8 +71,24 @@ pub fn read<'a>(
     Ok(channels)
 }
 
-fn channel<'a>(node: Node<'a>, vms: &mut [Vm<'a>]) -> Result<Channel<'a>, Refusal<'a>> {
-    node.only(&[names::CHANNEL_NAME, names::REG, names::HOST_REG, names::FROM, names::TO], &[])?;
+/// Properties of a channel.
+const CHANNEL: [&str; 7] = [
+    names::CHANNEL_NAME,
+    names::REG,
+    names::HOST_REG,
+    names::FROM,
+    names::TO,
+    names::RING_INTERVAL_NS,
+    names::RING_EARLY_NS,
+];
+
+fn channel<'a>(
+    node: Node<'a>,
+    index: usize,
+    vms: &mut [Vm<'a>],
+    clock: Clock,
+) -> Result<Channel<'a>, Refusal<'a>> {
+    node.only(&CHANNEL, &[])?;
     let name = node.text(names::CHANNEL_NAME)?;
     if let Some(why) = wrong_name(name) {
         return Err(node.error(names::CHANNEL_NAME, Problem::Text(why)));
@@ -67,14 +101,29 @@ fn channel<'a>(node: Node<'a>, vms: &mut [Vm<'a>]) -> Result<Channel<'a>, Refusa
     let Some(writer) = vms.get_mut(from) else {
         return Err(node.error(names::FROM, Problem::Text("must be a VM that exists")));
     };
-    writer.channels.push(End { memory, writes: true });
-    let mut least = 0;
+    let limit = rings(node, clock)?;
+    let deaf = |vm: &Vm<'a>| limit.is_some() && vm.bell.is_none();
+    let no_bell = |vm: &Vm<'a>| {
+        Err(vm
+            .node
+            .node_error(Problem::Text("needs the node bell, because its channels have rings")))
+    };
+    if deaf(writer) {
+        return no_bell(writer);
+    }
+    let place = writer.channels.len();
+    writer.channels.push(End { memory, writes: true, ring: None });
+    let (mut least, mut readers) = (0, 0);
     for cell in node.cells(names::TO, 1)?.chunks_exact(4) {
         let reader = tree::word(cell, 0).unwrap_or(u32::MAX) as usize;
         // Ascending, so that each is named once.
         match vms.get_mut(reader) {
             Some(vm) if reader >= least && reader != from => {
-                vm.channels.push(End { memory, writes: false });
+                if deaf(vm) {
+                    return no_bell(vm);
+                }
+                vm.channels.push(End { memory, writes: false, ring: None });
+                readers |= 1 << reader;
             }
             _ => {
                 let text = "must be VMs that exist, in ascending order, without the writer";
@@ -83,7 +132,26 @@ fn channel<'a>(node: Node<'a>, vms: &mut [Vm<'a>]) -> Result<Channel<'a>, Refusa
         }
         least = reader + 1;
     }
+    if let Some(end) = vms.get_mut(from).and_then(|vm| vm.channels.get_mut(place)) {
+        end.ring = limit.map(|limit| Ring { channel: index, limit, readers });
+    }
     let stripe = Stripe::contiguous(memory.host, PAGE_BYTES);
     let host = Range { start: memory.host, ..memory.guest };
     Ok(Channel { node, name, ram: Ram { guest: memory.guest, host, colors: None, stripe } })
+}
+
+/// How often the writer may interrupt the readers; none: never.
+fn rings(node: Node<'_>, clock: Clock) -> Result<Option<Rate>, Refusal<'_>> {
+    let [interval, early] = [names::RING_INTERVAL_NS, names::RING_EARLY_NS];
+    if node.value(interval).is_none() && node.value(early).is_none() {
+        return Ok(None);
+    }
+    let [between, before] = [node.long(interval)?, node.long(early)?];
+    if !(RING_INTERVAL_MIN_NS..=RING_INTERVAL_MAX_NS).contains(&between) {
+        return Err(node.error(interval, Problem::Text("must be 20 us to one hour")));
+    }
+    if before > RING_EARLY_MAX_NS {
+        return Err(node.error(early, Problem::Text("must be at most 63 hours")));
+    }
+    Ok(Some(Rate::new(Duration(clock.ticks_up(between)), Duration(clock.ticks(before)))))
 }

@@ -344,6 +344,7 @@ fn guest_range(vm: &Vm<'_>, mut index: usize) -> Option<(Range, &'static str, us
         vm.serial.map(|(range, _)| (range, names::SERIAL, 0)),
         vm.coloring.map(|coloring| (coloring.doorbell, names::COLORING, 0)),
         vm.color_serial.map(|(range, _)| (range, names::COLOR_SERIAL, 0)),
+        vm.bell.map(|(range, _)| (range, names::BELL, 0)),
     ];
     rest.into_iter().flatten().nth(index - vm.channels.len())
 }
@@ -380,15 +381,22 @@ fn guest_layout<'a>(vm: &Vm<'a>) -> Result<(), Refusal<'a>> {
 }
 
 fn guest_interrupts<'a>(vm: &Vm<'a>) -> Result<(), Refusal<'a>> {
-    if let (Some((_, first)), Some((_, second))) = (vm.serial, vm.color_serial)
-        && first == second
-    {
-        let problem = Problem::InterruptTwice(second.into());
-        return Err(vm.node.nth(names::COLOR_SERIAL, 0).error(names::INTERRUPTS, problem));
+    let emulated = [
+        (names::SERIAL, vm.serial),
+        (names::COLOR_SERIAL, vm.color_serial),
+        (names::BELL, vm.bell),
+    ];
+    for (number, (name, device)) in emulated.into_iter().enumerate() {
+        let Some((_, interrupt)) = device else { continue };
+        let before = emulated.iter().take(number).filter_map(|(_, device)| *device);
+        if before.into_iter().any(|(_, other)| other == interrupt) {
+            let problem = Problem::InterruptTwice(interrupt.into());
+            return Err(vm.node.nth(name, 0).error(names::INTERRUPTS, problem));
+        }
     }
     for (number, device) in vm.devices.iter().enumerate() {
         for (position, &(interrupt, _)) in device.interrupts.iter().enumerate() {
-            let twice = vm.serial_interrupts().any(|serial| serial == interrupt)
+            let twice = vm.device_interrupts().any(|serial| serial == interrupt)
                 || device.interrupts.iter().take(position).any(|other| other.0 == interrupt)
                 || vm
                     .devices

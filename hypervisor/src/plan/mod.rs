@@ -20,7 +20,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 pub use ::abi::limits::COUNT_MAX as MAX_CPUS;
-pub use channels::{Channel, End};
+pub use channels::{Channel, End, Ring};
 pub use check::check;
 pub use error::{PlanError, Problem, Refusal};
 pub use locks::{Locks, Resource};
@@ -188,6 +188,6 @@ pub fn read(tree: Tree<'_>, frequency: u32) -> Result<Plan<'_>, Refusal<'_>> {
         vms.push(vm::read(vm, &platform, clock)?);
     }
     let locks = locks::read(root, resources, vms.len())?;
-    let channels = channels::read(channels, &mut vms)?;
+    let channels = channels::read(channels, &mut vms, clock)?;
     Ok(Plan { root, model: root.string(names::MODEL)?, platform, locks, channels, vms })
 }

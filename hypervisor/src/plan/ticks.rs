@@ -27,6 +27,12 @@ impl Clock {
             + time % self.nanoseconds * self.ticks / self.nanoseconds
     }
 
+    /// The same, rounded up.
+    pub fn ticks_up(self, time: u64) -> u64 {
+        let more = time % self.nanoseconds * self.ticks % self.nanoseconds;
+        self.ticks(time) + u64::from(more != 0)
+    }
+
     /// Ticks of a period, which must be a whole number of them: renewals would drift otherwise.
     pub fn whole<'a>(
         self,

@@ -5,9 +5,9 @@ mod device;
 use alloc::vec::Vec;
 
 use abi::console::HYPERVISOR;
-use abi::doorbell;
 use abi::limits::NAME_MAX;
 use abi::plan::{names, words};
+use abi::{bell, doorbell};
 use policy::bandwidth::Account;
 use policy::color::{Area, ColorSet, Stripe, StripeError};
 use policy::lock::rate::Rate;
@@ -118,6 +118,8 @@ pub struct Vm<'a> {
     pub serial: Option<(Range, u32)>,
     /// Virtual PL011 on which closed guests ask for colours: registers (IPA) and INTID.
     pub color_serial: Option<(Range, u32)>,
+    /// The bell: registers (IPA) and INTID.
+    pub bell: Option<(Range, u32)>,
     /// Assigned devices.
     pub devices: Vec<Device>,
     /// Channels to and from other VMs.
@@ -147,7 +149,7 @@ impl Vm<'_> {
         if self.memory_budget.is_none() && !self.vcpus.iter().any(waits) {
             return None;
         }
-        let serial = self.serial.iter().chain(&self.color_serial).map(|(range, _)| *range);
+        let serial = self.emulated().map(|(range, _)| range);
         let ranges = self.memory.iter().map(|ram| ram.guest);
         let ranges = ranges.chain(self.devices.iter().map(|device| device.registers.guest));
         let ranges = ranges.chain(self.channels.iter().map(|channel| channel.memory.guest));
@@ -187,9 +189,14 @@ impl Vm<'_> {
         vcpus.fold(0, |cpus, vcpu| cpus | 1 << vcpu.pcpu)
     }
 
-    /// INTIDs of its virtual UARTs.
-    pub fn serial_interrupts(&self) -> impl Iterator<Item = u32> {
-        self.serial.iter().chain(&self.color_serial).map(|&(_, interrupt)| interrupt)
+    /// Its devices that the hypervisor emulates, and that have an interrupt.
+    fn emulated(&self) -> impl Iterator<Item = (Range, u32)> {
+        self.serial.iter().chain(&self.color_serial).chain(&self.bell).copied()
+    }
+
+    /// INTIDs of its devices that the hypervisor emulates.
+    pub fn device_interrupts(&self) -> impl Iterator<Item = u32> {
+        self.emulated().map(|(_, interrupt)| interrupt)
     }
 }
 
@@ -228,6 +235,7 @@ pub fn read<'a>(
             names::BOOT,
             names::COLORING,
             names::COLOR_SERIAL,
+            names::BELL,
         ],
     )?;
     let color_mask = llc.map_or(0, |llc| llc.color_mask);
@@ -243,12 +251,12 @@ pub fn read<'a>(
             devices.push(device::read(child)?);
         }
     }
-    let serial = uart(node, names::SERIAL)?;
+    let serial = emulated(node, names::SERIAL, &UART)?;
     let coloring = match node.optional_child(names::COLORING)? {
         Some(node) => Some(coloring(node, &memory, color_mask)?),
         None => None,
     };
-    let color_serial = uart(node, names::COLOR_SERIAL)?;
+    let color_serial = emulated(node, names::COLOR_SERIAL, &UART)?;
     if color_serial.is_some() && coloring.is_none() {
         let problem = Problem::Text("needs the node coloring");
         return Err(node.nth(names::COLOR_SERIAL, 0).node_error(problem));
@@ -273,6 +281,7 @@ pub fn read<'a>(
         gic: guest_gic(node.child(names::INTERRUPT_CONTROLLER)?, &platform.gic)?,
         serial,
         color_serial,
+        bell: emulated(node, names::BELL, &[bell::COMPATIBLE])?,
         devices,
         channels: Vec::new(),
         boot: boot(node.child(names::BOOT)?, name)?,
@@ -423,11 +432,18 @@ fn cache_share<'a>(
     Ok(Some((color_mask.count_ones() - count.trailing_zeros()) as u8))
 }
 
-/// A virtual PL011.
-fn uart<'a>(node: Node<'a>, name: &'static str) -> Result<Option<(Range, u32)>, Refusal<'a>> {
+/// `compatible` of a virtual PL011.
+const UART: [&str; 1] = [words::VIRTUAL_UART];
+
+/// Reads a device that the hypervisor emulates.
+fn emulated<'a>(
+    node: Node<'a>,
+    name: &'static str,
+    compatible: &'static [&'static str],
+) -> Result<Option<(Range, u32)>, Refusal<'a>> {
     let Some(node) = node.optional_child(name)? else { return Ok(None) };
     node.only(&[names::COMPATIBLE, names::REG, names::INTERRUPTS], &[])?;
-    node.expect_text(names::COMPATIBLE, &[words::VIRTUAL_UART])?;
+    node.expect_text(names::COMPATIBLE, compatible)?;
     let interrupt = shared_interrupt(node, names::INTERRUPTS, node.number(names::INTERRUPTS)?)?;
     Ok(Some((node.range(names::REG)?, interrupt)))
 }

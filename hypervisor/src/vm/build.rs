@@ -7,7 +7,7 @@ use core::sync::atomic::AtomicBool;
 use super::coloring::Coloring;
 use super::lifecycle::Lifecycle;
 use super::stolen_time::TimePage;
-use super::{VIRTUAL_TIMER, Vcpu, Vm, audit};
+use super::{VIRTUAL_TIMER, Vcpu, Vm, audit, bell};
 use crate::arch::cpu;
 use crate::arch::page_table::{Frames, MapError, PAGE_BYTES};
 use crate::arch::percpu::StaticRef;
@@ -75,6 +75,8 @@ pub fn build(
         pool: StaticRef::empty(),
         lifecycle: Mutex::new(Lifecycle::new()),
         relieved: AtomicBool::new(false),
+        rung: AtomicBool::new(false),
+        rings: rings(&plan),
         stopping: AtomicBool::new(false),
         plan,
     }));
@@ -92,6 +94,17 @@ fn vcpus(plan: &plan::Vm<'_>, pcpus: &[&'static Pcpu]) -> Vec<Vcpu> {
         vcpus.push(Vcpu::new(vcpus.len(), pcpus[vcpu.pcpu]));
     }
     vcpus
+}
+
+#[inline(never)]
+fn rings(plan: &plan::Vm<'_>) -> Vec<bell::Rings> {
+    let mut rings = Vec::new();
+    for end in &plan.channels {
+        if let Some(ring) = &end.ring {
+            rings.push(bell::Rings::new(ring));
+        }
+    }
+    rings
 }
 
 #[inline(never)]
@@ -138,7 +151,7 @@ fn map(index: usize, plan: &plan::Vm<'static>) -> Result<Stage2, Refusal<'static
             return Err(node.node_error(Problem::Map(device.registers.guest, error)));
         }
     }
-    for plan::End { memory: Mapping { guest, host }, writes } in &plan.channels {
+    for plan::End { memory: Mapping { guest, host }, writes, .. } in &plan.channels {
         if let Err(error) = stage2.map_channel(guest.start, *host, guest.bytes, *writes) {
             return Err(plan.node.node_error(Problem::Map(*guest, error)));
         }
@@ -181,11 +194,11 @@ fn map_ram(stage2: &mut Stage2, ram: &Ram, warm_up: bool) -> Result<(), MapError
 }
 
 /// Returns all pairs `(INTID in the guest, INTID of the machine)`, and the number of shared
-/// interrupts that the guest's controller must have for them and the UARTs.
+/// interrupts that the guest's controller must have for them and for the devices that the hypervisor emulates.
 fn interrupts(plan: &plan::Vm<'_>) -> (Vec<(u32, u32)>, u32) {
     let mut all = Vec::new();
     let mut spis = SPIS_MIN;
-    for intid in plan.serial_interrupts() {
+    for intid in plan.device_interrupts() {
         spis = spis.max(intid - 31);
     }
     for device in &plan.devices {

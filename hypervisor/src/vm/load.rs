@@ -1,5 +1,7 @@
 //! Copies the images of a VM into its memory.
 
+use core::sync::atomic::Ordering;
+
 use super::{GicEnv, Vm, color_serial};
 use crate::arch::cpu;
 use crate::machine;
@@ -55,6 +57,7 @@ impl Vm {
             machine::set_uart_line(self, uart.interrupt());
         }
         color_serial::reset(self);
+        self.rung.store(false, Ordering::SeqCst);
         self.gic.reset(&GicEnv::any(self));
     }
 }

@@ -1,6 +1,7 @@
 //! Virtual machines: what each owns, and how it starts, stops and restarts.
 
 mod audit;
+pub mod bell;
 mod build;
 pub mod color_serial;
 mod coloring;
@@ -72,6 +73,10 @@ pub struct Vm {
     lifecycle: Mutex<Lifecycle>,
     /// True if its UART had to wait for the console and may continue.
     pub relieved: AtomicBool,
+    /// True if somebody rang for a channel that it reads, and no VCPU has taken the interrupt.
+    rung: AtomicBool,
+    /// The channels for which it may ring.
+    rings: Vec<bell::Rings>,
     /// True while the VM must not run guest code: every CPU parks its VCPU.
     stopping: AtomicBool,
 }

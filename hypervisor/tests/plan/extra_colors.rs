@@ -30,7 +30,7 @@ fn a_port_for_closed_guests_is_read() {
     let plan = load(&blob).unwrap();
     let (registers, interrupt) = plan.vms[0].color_serial.expect("the port");
     assert_eq!((registers.start, registers.bytes, interrupt), (0x0a01_0000, 0x1000, 35));
-    assert_eq!(plan.vms[0].serial_interrupts().collect::<Vec<_>>(), [33, 35]);
+    assert_eq!(plan.vms[0].device_interrupts().collect::<Vec<_>>(), [33, 35]);
 }
 
 #[test]

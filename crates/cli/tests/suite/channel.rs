@@ -29,13 +29,22 @@ fn plan_and_check_show_channels() {
     sandbox.write("talk.toml", SYSTEM);
     let result = sandbox.bulkhead(&["plan", "talk.toml"]);
     result.assert_status(0);
-    let row = ["pose", "a", "b", "4", "KiB", "0x30000000"];
+    let row = ["pose", "a", "b", "4", "KiB", "0x30000000", "-"];
     let shown = result.stdout.lines().any(|line| line.split_whitespace().eq(row));
     assert!(shown, "{}", result.stdout);
     let document = sandbox.bulkhead(&["check", "talk.toml", "--json"]).json();
     assert_eq!(document["vms"][0]["writes"][0], "pose");
     assert_eq!(document["vms"][1]["reads"][0], "pose");
     assert_eq!(document["vms"][0]["reads"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn plan_shows_how_often_a_writer_may_ring() {
+    let sandbox = sandbox!();
+    let text = SYSTEM.replace("to = [\"b\"]\n", "to = [\"b\"]\nring_every = \"500us\"\n");
+    sandbox.write("talk.toml", &text);
+    let shown = sandbox.bulkhead(&["plan", "talk.toml"]).stdout;
+    assert!(shown.contains("one each 500 us, 500 us early"), "{shown}");
 }
 
 #[test]

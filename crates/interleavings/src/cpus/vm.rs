@@ -58,6 +58,12 @@ impl WorkSlot {
     }
 }
 
+pub mod bell {
+    use crate::pcpu::{Assignment, Pcpu};
+
+    pub fn attend(_: &Assignment, _: &Pcpu) {}
+}
+
 pub mod color_serial {
     use crate::pcpu::{Assignment, Pcpu};
 

@@ -1,7 +1,7 @@
 //! Reads `[[channel]]`.
 
-use abi::limits::{CHANNEL_BYTES_MAX, CHANNELS_MAX};
-use units::Bytes;
+use abi::limits::{CHANNEL_BYTES_MAX, CHANNELS_MAX, RING_BURST_MAX};
+use units::{Bytes, Duration};
 
 use super::Located;
 use super::names::{vm_named, vms_named};
@@ -9,7 +9,10 @@ use super::read::refuse_twice;
 use crate::address::PhysicalAddress;
 use crate::diagnostic::Diagnostic;
 use crate::document::Fields;
-use crate::plan::{PAGE, VM_NAME_HELP, is_vm_name};
+use crate::plan::{PAGE, Rings, VM_NAME_HELP, is_vm_name};
+
+/// Rings in one burst, if the description does not say: a ring may be late by an interval, and the next one in time.
+const RING_BURST: u64 = 2;
 
 /// Memory that one VM writes and others read.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -24,6 +27,8 @@ pub struct Channel {
     pub size: Located<Bytes>,
     /// Start of its memory in the machine, if given.
     pub memory_at: Option<Located<PhysicalAddress>>,
+    /// The limit on rings, if the writer may ring.
+    pub rings: Option<Rings>,
 }
 
 /// Returns the channels; `vms` are the tables of the VMs.
@@ -49,6 +54,7 @@ fn channel(at: &Fields<'_>, vms: &[Option<String>]) -> Option<Channel> {
         false => Some(Located::new(PAGE, at.place())),
     };
     let memory_at = at.address("memory_at");
+    let rings = rings(at);
     at.finish();
     let from = writer.as_ref().and_then(|name| vm_named(at, name, vms));
     let to = readers.as_ref().and_then(|names| vms_named(at, names, vms));
@@ -62,7 +68,7 @@ fn channel(at: &Fields<'_>, vms: &[Option<String>]) -> Option<Channel> {
         at.add(Diagnostic::new("wrong-value", message).at(&reader.place, "here").help(help));
         return None;
     }
-    Some(Channel { name: name?, from, to, size: size?, memory_at })
+    Some(Channel { name: name?, from, to, size: size?, memory_at, rings })
 }
 
 fn name(at: &Fields<'_>) -> Option<Located<String>> {
@@ -90,4 +96,24 @@ fn size(at: &Fields<'_>) -> Option<Located<Bytes>> {
     };
     at.add(Diagnostic::new("out-of-range", message).at(&size.place, "here").help(help));
     None
+}
+
+/// `ring_every` and `ring_burst`.
+fn rings(at: &Fields<'_>) -> Option<Rings> {
+    let why = "limits nothing: the writer cannot ring";
+    at.forbid_without("ring_every", "ring_burst", why, "add `ring_every = \"1ms\"`, or remove it");
+    let burst = match at.has("ring_burst") {
+        true => at.integer("ring_burst", 1, RING_BURST_MAX).map(|it| it.value),
+        false => Some(RING_BURST),
+    };
+    let every = at.has("ring_every").then(|| at.quantity::<Duration>("ring_every")).flatten()?;
+    let [shortest, longest] = Rings::INTERVALS;
+    if every.value < shortest || every.value > longest {
+        let message = format!("one ring each {} is not possible", every.value);
+        let help = format!("{shortest} to {longest} is; each ring interrupts all readers");
+        at.add(Diagnostic::new("out-of-range", message).at(&every.place, "here").help(help));
+        return None;
+    }
+    let early = Duration((burst? - 1) * every.value.0);
+    Some(Rings { interval: every.value, early })
 }

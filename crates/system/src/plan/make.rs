@@ -24,7 +24,7 @@ use units::Bytes;
 
 use super::{
     Device, DeviceInterrupts, Gic, Llc, Mapping, PAGE, Plan, Platform, Resource, Serial, Vcpu,
-    VirtualGic, VirtualSerial, Vm, check,
+    VirtualDevice, VirtualGic, Vm, check,
 };
 use crate::address::{IntId, Ipa, Pcpu, PhysicalAddress, Region};
 use crate::description::{self, System, colors};
@@ -44,6 +44,9 @@ const DOORBELL: (u64, Bytes) = (guest::DOORBELL, PAGE);
 const COLOR_UART: (u64, Bytes) = (guest::COLOR_UART, PAGE);
 /// Lowest interrupt for the UART on which guests ask for colours.
 const COLOR_UART_INTERRUPT: u32 = 34;
+const BELL: (u64, Bytes) = (guest::BELL, PAGE);
+/// Lowest interrupt for the bell.
+const BELL_INTERRUPT: u32 = 35;
 
 /// Returns the plan of a system. Paths of files in it are relative to the folder of the
 /// description: see [`Plan::move_files`].
@@ -150,7 +153,7 @@ fn assemble(
         bandwidth_counter: machine.bandwidth_counter().filter(|_| system.counts_accesses()),
     };
     let vms = system.vms.iter().zip(vcpus).zip(memory);
-    let vms = vms.map(|((described, vcpus), (memory, pool))| Vm {
+    let vms = vms.enumerate().map(|(index, ((described, vcpus), (memory, pool)))| Vm {
         name: described.name.value.clone(),
         lifecycle: described.lifecycle,
         vllc: described.vllc,
@@ -163,12 +166,13 @@ fn assemble(
         gic: virtual_gic(&support.gic, vcpus.len()),
         vcpus,
         memory: vec![memory],
-        serial: described.console.then(|| VirtualSerial {
+        serial: described.console.then(|| VirtualDevice {
             registers: Region::new(UART.0, UART.1),
             interrupt: UART_INTERRUPT,
         }),
         pool,
         color_serial: color_serial(described),
+        bell: bell(system, index),
         devices: described.devices.iter().map(device).collect(),
         boot: boot(described),
     });
@@ -267,14 +271,28 @@ fn resource(resource: &description::Resource) -> Resource {
 
 /// Returns the UART on which closed guests ask for colours, with an interrupt that no device of the
 /// VM has.
-fn color_serial(vm: &description::Vm) -> Option<VirtualSerial> {
+fn color_serial(vm: &description::Vm) -> Option<VirtualDevice> {
     vm.extra.as_ref().filter(|extra| extra.serial)?;
+    let registers = Region::new(COLOR_UART.0, COLOR_UART.1);
+    Some(VirtualDevice { registers, interrupt: free_interrupt(vm, COLOR_UART_INTERRUPT)? })
+}
+
+/// Returns the bell of the VM with this index, with an interrupt that nothing else of the VM has.
+fn bell(system: &System, index: usize) -> Option<VirtualDevice> {
+    let vm = system.vms.get(index)?;
+    let has = |it: &description::Channel| it.from == index || it.to.contains(&index);
+    system.channels.iter().find(|it| it.rings.is_some() && has(it))?;
+    let lowest = color_serial(vm).map_or(0, |it| it.interrupt.0 + 1).max(BELL_INTERRUPT);
+    let registers = Region::new(BELL.0, BELL.1);
+    Some(VirtualDevice { registers, interrupt: free_interrupt(vm, lowest)? })
+}
+
+/// Returns an interrupt, this one or the next, that no device of the VM has.
+fn free_interrupt(vm: &description::Vm, lowest: u32) -> Option<IntId> {
     let is_taken = |interrupt: &u32| {
         vm.devices.iter().any(|device| device.interrupt.is_some_and(|(_, it)| it.0 == *interrupt))
     };
-    let interrupt = (COLOR_UART_INTERRUPT..).find(|interrupt| !is_taken(interrupt))?;
-    let registers = Region::new(COLOR_UART.0, COLOR_UART.1);
-    Some(VirtualSerial { registers, interrupt: IntId(interrupt) })
+    (lowest..).find(|interrupt| !is_taken(interrupt)).map(IntId)
 }
 
 fn device(device: &description::Device) -> Device {

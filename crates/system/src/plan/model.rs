@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 
 use abi::plan::words;
 pub use bandwidth::{BandwidthCounter, Compensation, CounterSource, MemoryBudget};
-pub use channel::Channel;
+pub use channel::{Channel, Rings};
 pub use locks::{Entries, Locks, Resource};
 pub use memory::{Area, Coloring, Frames, Llc, Memory, Pool};
 use policy::color::ColorSet;
@@ -188,11 +188,13 @@ pub struct Vm {
     /// The virtual interrupt controller.
     pub gic: VirtualGic,
     /// The virtual PL011, if the VM has a console.
-    pub serial: Option<VirtualSerial>,
+    pub serial: Option<VirtualDevice>,
     /// Colours that its tasks can request, if there are some.
     pub pool: Option<Pool>,
     /// The virtual PL011 on which closed guests request colours.
-    pub color_serial: Option<VirtualSerial>,
+    pub color_serial: Option<VirtualDevice>,
+    /// The bell, if one of the channels has rings.
+    pub bell: Option<VirtualDevice>,
     /// Assigned devices.
     pub devices: Vec<Device>,
     /// The guest.
@@ -302,9 +304,9 @@ impl VirtualGic {
     }
 }
 
-/// The virtual PL011 of a VM.
+/// A device of a VM that the hypervisor emulates: a PL011, the bell.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct VirtualSerial {
+pub struct VirtualDevice {
     /// Its registers.
     pub registers: Region<Ipa>,
     /// Its interrupt in the VM.

@@ -19,7 +19,7 @@ use units::Duration;
 use super::tree::Node;
 use super::{
     Boot, Coloring, Device, DeviceInterrupts, Entries, File, Gic, Lifecycle, Mapping, Memory, Plan,
-    Platform, PowerOff, Serial, SerialKind, Vcpu, VirtualGic, VirtualSerial, Vm,
+    Platform, PowerOff, Serial, SerialKind, Vcpu, VirtualDevice, VirtualGic, Vm,
 };
 use crate::address::{Address, IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 use crate::diagnostic::Errors;
@@ -233,6 +233,7 @@ fn vm(at: &Cursor<'_>) -> Option<Vm> {
     let serials = all(&at.at_most_one(names::SERIAL), virtual_serial);
     let pools = all(&at.at_most_one(names::COLORING), coloring::pool);
     let color_serials = all(&at.at_most_one(names::COLOR_SERIAL), virtual_serial);
+    let bells = all(&at.at_most_one(names::BELL), bell);
     let devices = all(&at.units(names::DEVICE), device);
     let boot = at.child(names::BOOT).and_then(|node| boot(&node));
     at.finish();
@@ -249,6 +250,7 @@ fn vm(at: &Cursor<'_>) -> Option<Vm> {
         serial: serials?.pop(),
         pool: pools?.pop(),
         color_serial: color_serials?.pop(),
+        bell: bells?.pop(),
         devices: devices?,
         boot: boot?,
     })
@@ -321,13 +323,21 @@ fn virtual_gic(at: &Cursor<'_>) -> Option<VirtualGic> {
     gic
 }
 
-fn virtual_serial(at: &Cursor<'_>) -> Option<VirtualSerial> {
-    at.word(names::COMPATIBLE, &[words::VIRTUAL_UART]);
+fn virtual_serial(at: &Cursor<'_>) -> Option<VirtualDevice> {
+    virtual_device(at, words::VIRTUAL_UART)
+}
+
+fn bell(at: &Cursor<'_>) -> Option<VirtualDevice> {
+    virtual_device(at, ::abi::bell::COMPATIBLE)
+}
+
+fn virtual_device(at: &Cursor<'_>, compatible: &str) -> Option<VirtualDevice> {
+    at.word(names::COMPATIBLE, &[compatible]);
     let registers = at.region(names::REG);
     at.named_after(registers);
     let interrupt = at.number(names::INTERRUPTS);
     at.finish();
-    Some(VirtualSerial { registers: registers?, interrupt: IntId(interrupt?) })
+    Some(VirtualDevice { registers: registers?, interrupt: IntId(interrupt?) })
 }
 
 fn device(at: &Cursor<'_>) -> Option<Device> {

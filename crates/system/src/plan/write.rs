@@ -4,14 +4,14 @@ mod bandwidth;
 mod channels;
 mod locks;
 
-use ::abi::doorbell;
 use ::abi::plan::{self as abi, names, words};
+use ::abi::{bell, doorbell};
 use units::{Bytes, Duration};
 
 use super::path::unit;
 use super::tree::{Form, Node};
 use super::{
-    Area, Boot, Budget, Device, File, Llc, Memory, Plan, Platform, Pool, Server, VirtualSerial, Vm,
+    Area, Boot, Budget, Device, File, Llc, Memory, Plan, Platform, Pool, Server, VirtualDevice, Vm,
 };
 use crate::address::{Address, Ipa, PhysicalAddress, Region};
 
@@ -167,6 +167,8 @@ fn vm(index: usize, vm: &Vm, access: Option<Bytes>) -> Node {
     node.children.extend(vm.pool.map(pool));
     let about = "virtual PL011 on which guests ask for colours";
     node.children.extend(vm.color_serial.map(|it| serial(names::COLOR_SERIAL, about, it)));
+    let about = "on which writers of channels ring, and readers hear that";
+    node.children.extend(vm.bell.map(|it| emulated(names::BELL, bell::COMPATIBLE, about, it)));
     node.children.extend(vm.devices.iter().map(device));
     node.children.push(boot(&vm.boot));
     node
@@ -194,12 +196,16 @@ fn memory(memory: &Memory) -> Node {
     node
 }
 
-fn serial(name: &str, about: &str, serial: VirtualSerial) -> Node {
-    let mut node = Node::new(unit(name, serial.registers.start.0));
+fn serial(name: &str, about: &str, serial: VirtualDevice) -> Node {
+    emulated(name, words::VIRTUAL_UART, about, serial)
+}
+
+fn emulated(name: &str, compatible: &str, about: &str, device: VirtualDevice) -> Node {
+    let mut node = Node::new(unit(name, device.registers.start.0));
     node.comment = about.into();
-    node.strings(names::COMPATIBLE, &[words::VIRTUAL_UART]);
-    region(&mut node, names::REG, serial.registers, "");
-    node.numbers(names::INTERRUPTS, &[serial.interrupt.0]);
+    node.strings(names::COMPATIBLE, &[compatible]);
+    region(&mut node, names::REG, device.registers, "");
+    node.numbers(names::INTERRUPTS, &[device.interrupt.0]);
     node
 }
 

@@ -2,7 +2,7 @@
 
 use system::address::{Ipa, PhysicalAddress};
 use system::description::System;
-use system::plan::{self, Plan};
+use system::plan::{self, Plan, Rings};
 
 use crate::mistakes::{Mistake, found};
 
@@ -40,6 +40,9 @@ memory = "256MiB"
 kernel = "vmlinuz"
 "#;
 
+/// A line that can be replaced by others.
+const SIZE: &str = "size = \"8KiB\"";
+
 fn planned(text: &str) -> Plan {
     let system = System::from_toml("s.toml", text, "".as_ref());
     let plan = system.and_then(|system| plan::make(&system));
@@ -58,7 +61,7 @@ fn channels_follow_each_other_in_guests_and_lie_behind_the_vms_in_the_machine() 
     assert!(vms.into_iter().all(|ram| !ram.overlaps(&pose.memory.host_region())));
     let ends = |vm| {
         let ends = plan.channels_of(vm).into_iter();
-        ends.map(|(it, writes)| (it.name.clone(), writes)).collect::<Vec<_>>()
+        ends.map(|(_, it, writes)| (it.name.clone(), writes)).collect::<Vec<_>>()
     };
     assert_eq!(ends(0), [("pose".into(), true), ("camera".into(), false)]);
     assert_eq!(ends(1), [("pose".into(), false)]);
@@ -122,7 +125,7 @@ fn channels_lie_beside_coloured_ram() {
 
 #[test]
 fn mistakes_are_found_where_they_are() {
-    let wrong: [Mistake; 17] = [
+    let wrong: [Mistake; 22] = [
         ("from = \"plan\"", "from = \"plam\"", "unknown-name", "plam", "did you mean `plan`?"),
         (
             "[\"drive\", \"linux\"]",
@@ -164,6 +167,11 @@ fn mistakes_are_found_where_they_are() {
             "channel",
         ),
         ("to = [\"plan\"]", "to = [\"plan\"]\nbaud = 9600", "unknown-key", "baud", ""),
+        (SIZE, "ring_every = \"19us\"", "out-of-range", "ring_every", "20 us to 3600 s is"),
+        (SIZE, "ring_every = 1", "missing-unit", "ring_every", ""),
+        (SIZE, "ring_burst = 2", "useless-key", "ring_burst", "add `ring_every"),
+        (SIZE, "ring_every = \"1ms\"\nring_burst = 65", "out-of-range", "ring_burst", "1 to 64"),
+        (SIZE, "ring_evry = \"1ms\"", "unknown-key", "ring_evry", "did you mean `ring_every`?"),
     ];
     for mistake in &wrong {
         assert!(found(RIGHT, mistake) > 0);
@@ -200,4 +208,25 @@ fn the_seventeenth_channel_is_refused() {
     assert!(with(16).is_ok());
     let errors = with(17).expect_err("one more").to_string();
     assert!(errors.contains("a system can have 16 channels"), "{errors}");
+}
+
+/// All VMs of a channel with rings have a bell, each with an interrupt of its own that no device has.
+#[test]
+fn channels_with_rings_have_bells() {
+    let of = |rings: &str| planned(&RIGHT.replacen(SIZE, rings, 1));
+    let plain = of(SIZE);
+    assert!(plain.vms.iter().all(|vm| vm.bell.is_none()) && plain.channels[0].rings.is_none());
+    let ringing = of("ring_every = \"1ms\"\nring_burst = 4");
+    let Rings { interval, early } = ringing.channels[0].rings.expect("rings");
+    assert_eq!((interval.0, early.0), (1_000_000, 3_000_000));
+    assert_eq!(of("ring_every = \"1ms\"").channels[0].rings.map(|it| it.early.0), Some(1_000_000));
+    for vm in &ringing.vms {
+        let bell = vm.bell.expect("a bell");
+        assert_eq!((bell.registers.start, bell.interrupt.0), (Ipa(0x0a02_0000), 35));
+    }
+    let taken = "kernel = \"rt.bin\"\n[[vm.device]]\ncompatible = [\"arm,pl031\"]\naddress = 0x0901_0000\n\
+                 size = \"4KiB\"\ninterrupt = 34\nguest_interrupt = 35\n\n[[vm]]\nname = \"drive\"";
+    let text = RIGHT.replacen(SIZE, "ring_every = \"1ms\"", 1);
+    let text = text.replacen("kernel = \"rt.bin\"\n\n[[vm]]\nname = \"drive\"", taken, 1);
+    assert_eq!(planned(&text).vms[0].bell.map(|it| it.interrupt.0), Some(36));
 }

@@ -7,8 +7,8 @@ use policy::color::{Cache, ColorSet, Geometry, IndexBits};
 use system::description::System;
 use system::plan::{
     self, Area, BandwidthCounter, Channel, Coloring, Compensation, CounterSource, Device,
-    DeviceInterrupts, Gic, Llc, Mapping, Memory, MemoryBudget, Plan, Pool, VirtualGic,
-    VirtualSerial,
+    DeviceInterrupts, Gic, Llc, Mapping, Memory, MemoryBudget, Plan, Pool, Rings, VirtualDevice,
+    VirtualGic,
 };
 use units::{Bytes, Duration};
 
@@ -289,7 +289,7 @@ fn extra(p: &mut Plan) {
         area: area("8-11", Bytes::mib(32)),
         frames: 2048,
     });
-    p.vms[0].color_serial = Some(VirtualSerial {
+    p.vms[0].color_serial = Some(VirtualDevice {
         registers: Region::new(0xa01_0000u64, Bytes::kib(4)),
         interrupt: IntId(35),
     });
@@ -470,7 +470,7 @@ fn a_rule_broken_in_text_is_shown_in_its_line() {
 /// `rt` reads what `linux` writes.
 fn channel(name: &str, ipa: u64, host: u64) -> Channel {
     let memory = Mapping { ipa: Ipa(ipa), host: PhysicalAddress(host), size: Bytes(0x2000) };
-    Channel { name: name.into(), memory, from: 0, to: vec![1] }
+    Channel { name: name.into(), memory, from: 0, to: vec![1], rings: None }
 }
 
 #[test]
@@ -490,6 +490,22 @@ fn channels_have_an_owner_and_a_place() {
     assert_eq!(with(|plan| plan.channels[0].to = vec![1, 1]), of("to"));
     assert_eq!(with(|plan| plan.channels[0].to = vec![0, 1]), of("to"));
     assert_eq!(with(|plan| plan.channels[0].memory.size = Bytes(0x80_1000)), of("reg"));
+    // Rings too often, too early, and for VMs that have no bell.
+    let deaf = vec!["/vms/vm@0".to_owned(), "/vms/vm@1".to_owned()];
+    let rings = |interval, early| {
+        let mut nodes = broken(|plan| {
+            plan.channels = vec![channel("pose", 0x3000_0000, 0x7000_0000)];
+            let [interval, early] = [interval, early].map(Duration);
+            plan.channels[0].rings = Some(Rings { interval, early });
+        });
+        assert_eq!(nodes.split_off(nodes.len() - 2), deaf);
+        nodes
+    };
+    assert!(rings(20_000, 0).is_empty());
+    assert_eq!(rings(19_999, 0), of("ring-interval-ns"));
+    assert_eq!(rings(3_600_000_000_001, 0), of("ring-interval-ns"));
+    assert!(rings(3_600_000_000_000, 63 * 3_600_000_000_000).is_empty());
+    assert_eq!(rings(20_000, 63 * 3_600_000_000_000 + 1), of("ring-early-ns"));
     // RAM of the hypervisor and of a VM, no RAM.
     for host in [0x4000_0000, 0x4600_1000, 0x1000_0000] {
         let mut nodes = broken(|plan| plan.channels = vec![channel("pose", 0x3000_0000, host)]);

@@ -9,8 +9,8 @@ use system::address::{IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 use system::plan::{
     Area, BandwidthCounter, Boot, Budget, Channel, Class, Coloring, Compensation, CounterSource,
     Device, DeviceInterrupts, Entries, File, Frames, Gic, Lifecycle, Llc, Locks, Mapping, Memory,
-    MemoryBudget, OnEvent, Plan, Platform, Pool, PowerOff, Resource, Serial, SerialKind, Server,
-    Vcpu, VirtualGic, VirtualSerial, Vm, frames_needed,
+    MemoryBudget, OnEvent, Plan, Platform, Pool, PowerOff, Resource, Rings, Serial, SerialKind,
+    Server, Vcpu, VirtualDevice, VirtualGic, Vm, frames_needed,
 };
 use units::{Bytes, Duration};
 
@@ -257,9 +257,20 @@ pub fn plan() -> impl Strategy<Value = Plan> {
                 let to = (0..last)
                     .filter(|vm| *vm != from && !(*vm + index).is_multiple_of(3))
                     .collect();
-                Channel { name: format!("c-{index}"), memory, from, to }
+                let rings = (spare % 2 == 1 && index % 3 < 2).then(|| Rings {
+                    interval: Duration(1_000_000 + 7 * u64::from(index)),
+                    early: Duration(u64::from(index % 2) * 333_333),
+                });
+                Channel { name: format!("c-{index}"), memory, from, to, rings }
             };
-            let channels = (0..spare * 2).map(channel).filter(|it| !it.to.is_empty()).collect();
+            let channels = (0..spare * 2).map(channel).filter(|it| !it.to.is_empty());
+            let channels: Vec<_> = channels.collect();
+            for vm in channels.iter().filter(|it| it.rings.is_some()).flat_map(Channel::vms) {
+                vms[vm].bell = Some(VirtualDevice {
+                    registers: Region::new(0xa02_0000u64, PAGE),
+                    interrupt: IntId(35),
+                });
+            }
             Plan { name, platform, locks, resources, channels, vms }
         })
         .prop_filter("a device tree name is never empty", |plan| !plan.name.is_empty())
@@ -346,15 +357,16 @@ impl Machine {
             vcpus,
             memory,
             gic,
-            serial: draft.serial.then(|| VirtualSerial {
+            serial: draft.serial.then(|| VirtualDevice {
                 registers: Region::new(0x900_0000u64, PAGE),
                 interrupt: IntId(33),
             }),
             pool,
-            color_serial: has_port.then(|| VirtualSerial {
+            color_serial: has_port.then(|| VirtualDevice {
                 registers: Region::new(0xa01_0000u64, PAGE),
                 interrupt: IntId(34),
             }),
+            bell: None,
             devices: draft.devices.iter().map(|device| self.device(device)).collect(),
             boot: Boot {
                 entry: Ipa(first + 0x1000),

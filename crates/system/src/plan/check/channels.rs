@@ -6,8 +6,8 @@ use units::Bytes;
 
 use super::Mistakes;
 use super::vms::{NAME_HELP, is_name};
-use crate::plan::path::channel;
-use crate::plan::{Channel, Plan};
+use crate::plan::path::{channel, vm};
+use crate::plan::{Channel, Plan, Rings};
 
 pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
     if plan.channels.len() > CHANNELS_MAX {
@@ -30,6 +30,33 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
             mistakes.add(&node, names::REG, message, &help);
         }
         ends(&node, it, plan.vms.len(), mistakes);
+        if let Some(limit) = it.rings {
+            rings(&node, limit, mistakes);
+            let is_deaf = |vm: &usize| plan.vms.get(*vm).is_some_and(|vm| vm.bell.is_none());
+            for index in it.vms().filter(is_deaf) {
+                let message =
+                    format!("the VM has no bell, and the channel \"{}\" has rings", it.name);
+                mistakes.add(&vm(index), "", message, "add a node `bell@address`");
+            }
+        }
+    }
+}
+
+fn rings(node: &str, Rings { interval, early }: Rings, mistakes: &mut Mistakes) {
+    let [shortest, longest] = Rings::INTERVALS;
+    if interval < shortest || interval > longest {
+        let message = format!("one ring each {interval} is not possible");
+        mistakes.add(
+            node,
+            names::RING_INTERVAL_NS,
+            message,
+            &format!("{shortest} to {longest} is"),
+        );
+    }
+    if early > Rings::EARLIEST {
+        let message = format!("{early} is too early");
+        let help = format!("at most {} is possible", Rings::EARLIEST);
+        mistakes.add(node, names::RING_EARLY_NS, message, &help);
     }
 }
 

@@ -137,11 +137,14 @@ fn guest(plan: &Plan, index: usize, one: &Vm, mistakes: &mut Mistakes) {
     all.extend(one.serial.iter().map(|serial| named(names::SERIAL, serial.registers)));
     all.extend(one.pool.iter().map(|pool| named(names::COLORING, pool.doorbell)));
     all.extend(one.color_serial.iter().map(|serial| named(names::COLOR_SERIAL, serial.registers)));
+    all.extend(one.bell.iter().map(|bell| named(names::BELL, bell.registers)));
     all.extend(
         one.devices.iter().map(|device| named(names::DEVICE, device.registers.ipa_region())),
     );
     let channels = plan.channels_of(index).into_iter();
-    all.extend(channels.map(|(it, _)| Named::new(channel(it), names::REG, it.memory.ipa_region())));
+    all.extend(
+        channels.map(|(_, it, _)| Named::new(channel(it), names::REG, it.memory.ipa_region())),
+    );
     for region in &all {
         form(region, mistakes);
     }

@@ -80,7 +80,11 @@ fn interrupt_controller(plan: &Plan, index: usize, mistakes: &mut Mistakes) {
 
 /// Interrupts inside a VM are shared ones, and no two devices have the same.
 fn interrupts(index: usize, one: &Vm, mistakes: &mut Mistakes) {
-    let serials = [(names::SERIAL, &one.serial), (names::COLOR_SERIAL, &one.color_serial)];
+    let serials = [
+        (names::SERIAL, &one.serial),
+        (names::COLOR_SERIAL, &one.color_serial),
+        (names::BELL, &one.bell),
+    ];
     let serials = serials.into_iter().filter_map(|(name, serial)| {
         let serial = serial.as_ref()?;
         Some((unit(name, serial.registers.start.0), serial.interrupt))

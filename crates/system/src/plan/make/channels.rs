@@ -37,6 +37,7 @@ pub(super) fn channels(system: &System, hosts: &[PhysicalAddress]) -> Vec<Channe
             memory: Mapping { ipa, host: *host, size },
             from: it.from as u32,
             to: it.to.iter().map(|vm| *vm as u32).collect(),
+            rings: it.rings,
         }
     });
     channels.collect()

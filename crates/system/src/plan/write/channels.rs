@@ -3,8 +3,8 @@
 use abi::plan::names;
 
 use super::{cell_counts, mapping, unit};
-use crate::plan::Channel;
 use crate::plan::tree::Node;
+use crate::plan::{Channel, Rings};
 
 /// `channels`, if there are some.
 pub(super) fn channels(channels: &[Channel]) -> Option<Node> {
@@ -24,5 +24,10 @@ fn channel(channel: &Channel) -> Node {
     mapping(&mut node, channel.memory.ipa_region(), channel.memory.host_region());
     node.numbers(names::FROM, &[channel.from]).comment("VM that writes");
     node.numbers(names::TO, &channel.to).comment("VMs that read");
+    if let Some(Rings { interval, early }) = channel.rings {
+        node.longs(names::RING_INTERVAL_NS, &[interval.0], 1)
+            .comment(format!("{interval} between two rings"));
+        node.longs(names::RING_EARLY_NS, &[early.0], 1).comment(format!("{early} early"));
+    }
     node
 }

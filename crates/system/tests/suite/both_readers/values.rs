@@ -32,12 +32,29 @@ fn channels(plan: &Plan, read: &read::Plan<'_>) {
         let written = plan
             .channels_of(vm)
             .into_iter()
-            .map(|(it, writes)| (it.memory.ipa.0, it.memory.host.0, it.memory.size.0, writes));
+            .map(|(_, it, writes)| (it.memory.ipa.0, it.memory.host.0, it.memory.size.0, writes));
+        rings(plan, vm, read);
         let ends = read.channels.iter().map(|end| {
             (end.memory.guest.start, end.memory.host, end.memory.guest.bytes, end.writes)
         });
         assert!(ends.eq(written), "VM {vm}");
     }
+}
+
+/// For which channels a VM may ring, how often, and who is interrupted.
+fn rings(plan: &Plan, vm: usize, read: &read::Vm<'_>) {
+    assert_eq!(read.bell.map(|it| it.1), plan.vms[vm].bell.map(|it| it.interrupt.0));
+    let written = plan.channels_of(vm).into_iter().map(|(index, it, writes)| {
+        let rings = it.rings.filter(|_| writes)?;
+        let readers = it.to.iter().fold(0u64, |readers, vm| readers | 1 << vm);
+        Some((index, readers, rings.interval.0, rings.early.0))
+    });
+    let found = read.channels.iter().map(|end| {
+        let ring = end.ring?;
+        let [interval, rest] = ring.limit.parts();
+        Some((ring.channel, ring.readers, interval as u64, (interval - rest) as u64))
+    });
+    assert!(found.eq(written), "VM {vm}");
 }
 
 fn region<A: Address>(written: Region<A>, read: read::Range) {
