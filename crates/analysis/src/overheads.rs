@@ -33,6 +33,9 @@
 //! - *Request*: another VCPU requests a resource that a VCPU of the PCPU may hold: `K`, and
 //!   `S + n_K K` if that raises a VCPU of the same PCPU, which leaves the PCPU to this one again.
 //!   The hypervisor limits the number of requests.
+//! - *Ring*: another VM rings for a channel that the VM of the VCPU reads: `K + I`, and the cost of a wait
+//!   ([`Costs::wait`]) if the VCPU can leave the PCPU while its jobs wait for something else, because it
+//!   then returns for the ring. The hypervisor limits the number of rings.
 //! - *Console*: [`CONSOLE_PER_SECOND`] times a second the timer, a kick by a VCPU that starts this
 //!   timer because of an incomplete line, and an interrupt of the UART, which the timer unmasks.
 //! - *Late*: no interrupt is served for `B` when the window begins; and the VCPU may have taken `B`
@@ -97,6 +100,8 @@ pub enum Source {
     Kick,
     /// Requests for resources.
     Request,
+    /// Other VMs ring for channels.
+    Ring,
     /// The console.
     Console,
     /// Limits of memory accesses: VCPUs stop and go on.
@@ -107,12 +112,13 @@ pub enum Source {
 
 impl Source {
     /// All sources, in the order of their declaration.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Release,
         Self::Switch,
         Self::Preemption,
         Self::Kick,
         Self::Request,
+        Self::Ring,
         Self::Console,
         Self::Memory,
         Self::Late,
@@ -126,6 +132,7 @@ impl Source {
             Self::Preemption => "preemption",
             Self::Kick => "kick",
             Self::Request => "request",
+            Self::Ring => "ring",
             Self::Console => "console",
             Self::Memory => "memory",
             Self::Late => "late",
@@ -228,6 +235,19 @@ impl Overheads {
         if here {
             self.once(Source::Request, times(cost, waiting));
         }
+        self
+    }
+
+    /// Adds rings for a channel that the VM of the VCPU reads: at most `1 + floor((w + early) /
+    /// interval)` in a window, each of which is noticed up to `B` later. `waits`: a job of the VCPU can
+    /// wait for something else.
+    #[must_use]
+    pub fn with_rings(mut self, [interval, early]: [Duration; 2], waits: bool) -> Self {
+        let Costs { kick, interrupt, late, .. } = self.costs;
+        let turn = if waits { self.costs.wait() } else { 0 };
+        let cost = kick.0.saturating_add(interrupt.0).saturating_add(turn);
+        let jitter = early.0.saturating_add(late.0).saturating_add(1);
+        self.add(Source::Ring, Duration(cost), interval, jitter);
         self
     }
 

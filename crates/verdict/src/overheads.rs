@@ -41,6 +41,10 @@ pub(crate) fn attach(members: &mut [Member<'_>], described: Option<&System>, con
                 overheads = overheads.with_requests(requests, other.waiting, other.pcpu == pcpu);
             }
         }
+        let waits = tasks.iter().any(|task| task.suspension() > Duration(0)) || own.waiting > 0;
+        for rings in described.into_iter().flat_map(|system| system.rings_for(own.vm)) {
+            overheads = overheads.with_rings([rings.interval, rings.early], waits);
+        }
         if console == Some(pcpu) {
             overheads = overheads.with_console();
         }

@@ -172,3 +172,30 @@ fn execution_times_can_grow_so_far_and_no_further() {
     let found = Sensitivity::new(&late, Some(&plan::make(&late).unwrap()));
     assert!(found.all_ppm.is_none() && found.tasks.iter().all(|it| it.growth_ns.is_none()));
 }
+
+/// Each ring may interrupt the reader, and make it return once more where its jobs wait.
+#[test]
+fn rings_cost_their_readers() {
+    let channel = "[[channel]]\nname = \"pose\"\nfrom = \"b\"\nto = [\"a\"]\n\
+                   ring_every = \"1ms\"\nring_burst = 3\n";
+    let of = |more: &str| {
+        let reader = vm("a", "pcpu = 0", &[("t", 20, 2_000, more)]);
+        let writer = vm("b", "pcpu = 1", &[("w", 20, 2_000, "")]);
+        let text = format!("platform = \"qemu-virt\"\n{channel}{reader}{writer}");
+        verdict(&text)
+    };
+    let found = |verdict: &Verdict, name: &str| {
+        let terms = &task(verdict, name).terms;
+        let ring = terms.iter().find(|it| it.term == Part::Overhead(Source::Ring));
+        (task(verdict, name).wcrt_ns.unwrap(), ring.map_or(0, |it| it.time_ns))
+    };
+    let rings = |window: u64| 1 + (window + 2_000_000 + LATE) / 1_000_000;
+    let verdict = of("");
+    let (bound, ring) = found(&verdict, "t");
+    assert_eq!(ring, rings(bound) * (KICK + INTERRUPT));
+    assert_eq!(found(&verdict, "w").1, 0);
+    let wait = 2 * SWITCH + KICKS + INTERRUPT + LATE;
+    let (bound, ring) = found(&of("self_suspension = \"1ms\""), "t");
+    // The time of suspension is in the window too.
+    assert_eq!(ring, rings(bound) * (KICK + INTERRUPT + wait));
+}
