@@ -145,6 +145,7 @@ long bulkhead_request_by_serial(const char *port, uint64_t colors, unsigned int 
 /* Errors of bulkhead_channel_map(), besides those of bulkhead_open(). */
 #define BULKHEAD_ERROR_NO_CHANNEL (-105) /* the device tree names none that is called so */
 #define BULKHEAD_ERROR_READ_ONLY (-106) /* another VM writes it */
+#define BULKHEAD_ERROR_NO_RINGS (-107) /* the VM may not ring for it */
 
 /* Most channels of a VM. */
 #define BULKHEAD_CHANNELS_MAX 16
@@ -155,6 +156,8 @@ struct bulkhead_channel_info {
 	uint64_t address;
 	uint64_t bytes;
 	bool writes; /* whether this VM writes it */
+	bool rings; /* whether it may ring for it */
+	uint32_t ring; /* offset of its register in the page of the bell, if it may */
 };
 
 /* Finds at most this number of channels of this VM, by ascending address; returns how many. */
@@ -165,6 +168,13 @@ size_t bulkhead_channels(struct bulkhead_channel_info *channels, size_t most);
  * memory takes aligned 64-bit accesses, such as those of bulkhead_channel.h.
  */
 int bulkhead_channel_map(const char *name, bool writes, void **memory, size_t *bytes);
+
+/*
+ * Maps the register on which this VM rings for a channel from /dev/mem: 0 or an error. A store of any
+ * value interrupts the readers, unless the limit of the channel is used up; a load returns how many
+ * rings were refused since the machine started.
+ */
+int bulkhead_bell_map(const char *name, volatile uint32_t **ring);
 
 /* ---- Text ---- */
 

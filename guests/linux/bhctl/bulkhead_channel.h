@@ -32,6 +32,10 @@
 /* ---- The layout. A test compares these with crates/abi. ---- */
 
 #define BULKHEAD_CHANNEL_COMPATIBLE "bulkhead,channel"
+/* Value of `compatible` of the bell, whose page has the registers for rings. */
+#define BULKHEAD_BELL_COMPATIBLE "bulkhead,bell"
+/* Property of a channel that the VM may ring for: offset of its register in that page. */
+#define BULKHEAD_BELL_RING "bulkhead,ring"
 #define BULKHEAD_CHANNEL_WRITES "bulkhead,writes" /* property of the writer's node */
 #define BULKHEAD_CHANNEL_MAGIC_VALUE 0x314c454e4e414843 /* "CHANNEL1" */
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use abi::doorbell;
 use abi::hypercall::{self, Error, VmInfo};
-use abi::{channel, limits};
+use abi::{bell, channel, limits};
 use rt::channel::{Reader, Received, Writer};
 
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/bhctl");
@@ -101,6 +101,9 @@ fn the_header_of_channels_agrees_with_the_layout() {
     let header = std::fs::read_to_string(format!("{SOURCES}/bulkhead_channel.h")).unwrap();
     for (name, text) in [("COMPATIBLE", channel::COMPATIBLE), ("WRITES", channel::WRITES)] {
         assert!(header.contains(&format!("BULKHEAD_CHANNEL_{name} \"{text}\"")), "{name}");
+    }
+    for (name, text) in [("COMPATIBLE", bell::COMPATIBLE), ("RING", bell::RING)] {
+        assert!(header.contains(&format!("BULKHEAD_BELL_{name} \"{text}\"")), "{name}");
     }
 }
 

@@ -3,9 +3,9 @@
 use core::fmt;
 use core::sync::atomic::AtomicU64;
 
-use abi::channel;
 use abi::doorbell::COMPATIBLE;
 use abi::limits::CHANNELS_MAX;
+use abi::{bell, channel};
 use dtoolkit::fdt::{Fdt, FdtNode};
 use dtoolkit::standard::NodeStandard;
 use dtoolkit::{Node, Property};
@@ -20,6 +20,7 @@ struct Given {
     arguments: &'static str,
     ram_bytes: Option<u64>,
     doorbell: Option<u64>,
+    bell: Option<BellNode>,
     cache: Option<CacheNode>,
     channels: [Option<ChannelNode>; CHANNELS_MAX],
 }
@@ -30,6 +31,15 @@ struct ChannelNode {
     name: &'static str,
     address: u64,
     bytes: u64,
+    /// Offset of its register in the page of the bell, if the VM may ring for it.
+    ring: Option<u32>,
+}
+
+/// The bell as the device tree describes it.
+#[derive(Clone, Copy, Debug)]
+struct BellNode {
+    page: u64,
+    interrupt: Option<u32>,
 }
 
 /// The last-level cache as the device tree describes it.
@@ -46,7 +56,7 @@ pub struct CacheNode {
 impl Given {
     const fn new(arguments: &'static str) -> Self {
         let channels = [None; CHANNELS_MAX];
-        Self { arguments, ram_bytes: None, doorbell: None, cache: None, channels }
+        Self { arguments, ram_bytes: None, doorbell: None, bell: None, cache: None, channels }
     }
 }
 
@@ -76,6 +86,7 @@ pub fn set(tree: Option<&'static [u8]>, patched: &'static [u8]) -> Result<(), Ba
         given.arguments = bootargs.unwrap_or(given.arguments);
         given.ram_bytes = ram_bytes(&tree);
         given.doorbell = doorbell(&tree);
+        given.bell = bell_node(&tree);
         given.cache = cache(&tree);
         let root = tree.root();
         let channels = root.find_compatible(channel::COMPATIBLE).filter_map(channel_node);
@@ -101,6 +112,17 @@ fn doorbell(tree: &Fdt<'static>) -> Option<u64> {
     node.reg().ok()??.next()?.address().ok()
 }
 
+fn bell_node(tree: &Fdt<'static>) -> Option<BellNode> {
+    let root = tree.root();
+    let node = root.find_compatible(bell::COMPATIBLE).next()?;
+    // The binding of the GIC: a shared interrupt, its number, how it comes.
+    let interrupt = node.property("interrupts").and_then(|property| {
+        let number = property.value().get(4..8)?;
+        Some(32 + u32::from_be_bytes(number.try_into().ok()?))
+    });
+    Some(BellNode { page: node.reg().ok()??.next()?.address().ok()?, interrupt })
+}
+
 fn cache(tree: &Fdt<'static>) -> Option<CacheNode> {
     let cpus = tree.find_node("/cpus")?;
     let node = cpus.find_compatible("cache").next()?;
@@ -118,6 +140,7 @@ fn channel_node(node: FdtNode<'static>) -> Option<ChannelNode> {
         name: node.property("label")?.value_as::<&str>().ok()?,
         address: region.address().ok()?,
         bytes: region.size().ok()?,
+        ring: node.property(bell::RING).and_then(|offset| offset.value_as::<u32>().ok()),
     })
 }
 
@@ -126,6 +149,18 @@ pub fn channel(name: &str) -> Option<&'static [AtomicU64]> {
     let channels = GIVEN.with(|given| given.channels);
     let node = channels.into_iter().flatten().find(|node| node.name == name)?;
     arch::channel::words(node.address, node.bytes)
+}
+
+/// Page, and offset in it, of the register on which the VM rings for the channel with this name, if it may.
+pub fn ring(name: &str) -> Option<(u64, u32)> {
+    let (channels, bell) = GIVEN.with(|given| (given.channels, given.bell));
+    let node = channels.into_iter().flatten().find(|node| node.name == name)?;
+    Some((bell?.page, node.ring?))
+}
+
+/// INTID of the interrupt that tells that somebody rang for a channel that the VM reads.
+pub fn bell_interrupt() -> Option<u32> {
+    GIVEN.with(|given| given.bell)?.interrupt
 }
 
 /// The last-level cache, if the device tree has a node for it.

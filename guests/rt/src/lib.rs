@@ -14,6 +14,8 @@
 // Allowed for what touches the machine, and nowhere else.
 #![deny(unsafe_code)]
 
+#[cfg(all(target_os = "none", target_arch = "aarch64"))]
+pub mod bell;
 pub mod bootargs;
 pub mod cache;
 pub mod channel;

@@ -64,6 +64,17 @@ pub fn wait_for(count: u64) -> Beats {
     }
 }
 
+/// Waits for an interrupt, unless there have been `count` beats or there is news. Returns true if there have
+/// been so many.
+pub fn wait_for_beat_or(count: u64, is_news: impl Fn() -> bool) -> bool {
+    RHYTHM.with(|rhythm| {
+        if rhythm.beats < count && !is_news() {
+            cpu::wait_for_interrupt();
+        }
+        rhythm.beats >= count
+    })
+}
+
 /// Stops the rhythm.
 pub fn stop() {
     counter::stop();

@@ -42,6 +42,8 @@ pub enum Needs {
     Ram,
     /// Accesses that fail where there is no memory.
     Aborts,
+    /// A channel with rings, for the victim, and for a VM that shares its PCPU and waits.
+    Rings,
 }
 
 impl Needs {
@@ -60,7 +62,7 @@ const fn with_pause(mode: &'static str, needs: Needs, pause: u64) -> Storm {
 }
 
 /// All storms.
-pub const STORMS: [Storm; 48] = [
+pub const STORMS: [Storm; 49] = [
     storm("sgi-waiting", Needs::Nothing),
     storm("sgi-taking", Needs::Nothing),
     with_pause("sgi-taking", Needs::Nothing, 2_000),
@@ -109,6 +111,7 @@ pub const STORMS: [Storm; 48] = [
     storm("touch", Needs::Ram),
     storm("mmio", Needs::Nothing),
     storm("absent", Needs::Aborts),
+    storm("ring", Needs::Rings),
 ];
 
 /// The storm with this name and pause.
@@ -196,6 +199,9 @@ impl Place {
         }
         let arguments =
             self.victim.arguments() + if with_locks { " storm.resource=bus" } else { "" };
+        if needs == Needs::Rings {
+            text += BELL;
+        }
         text += &vm("victim", "4MiB", &arguments);
         text += colors("colors = \"8-11\"\n");
         text += &vcpu(SHARED, "periodic", self.victim.budget_ms(), first);
@@ -233,7 +239,25 @@ impl Place {
                 text += &task(&name, number, PERIOD_MS, "0.2ms", "own");
             }
         }
-        text + if needs == Needs::Device { DEVICE } else { "" }
+        match needs {
+            Needs::Device => text + DEVICE,
+            Needs::Rings => text + &self.reader(),
+            _ => text,
+        }
+    }
+
+    /// A VM that reads the channel, does not take its interrupt, and waits until the storm is over: before the others, where
+    /// it pays for what it causes, or behind them.
+    fn reader(self) -> String {
+        let priority = if self.victim_first { 0 } else { 3 };
+        let kernel = project().join("build/guests/rt-channel.bin");
+        let us = 1000 * (START_MS + self.victim.length_ms() + PERIOD_MS);
+        format!(
+            "[[vm]]\nname = \"reader\"\nboot = \"raw\"\nmemory = \"4MiB\"\nkernel = {kernel:?}\n\
+             bootargs = \"channel.receive=bell channel.us={us} channel.beats=1\"\n\
+             [[vm.vcpu]]\npcpu = {SHARED}\nserver = \"deferrable\"\nbudget = \"200us\"\n\
+             period = \"{PERIOD_MS}ms\"\npriority = {priority}\n"
+        )
     }
 
     /// Those of the attacker's VCPUs: the second one is the one on the shared PCPU.
@@ -296,6 +320,15 @@ fn task(name: &str, vcpu: usize, period_ms: u64, wcet: &str, resource: &str) -> 
 
 /// Where a guest with a serial port for colours sees it.
 const COLOR_PORT: &str = " storm.port=0x0a010000";
+
+/// More rings come than these.
+const BELL: &str = r#"[[channel]]
+name = "bell"
+from = "attacker"
+to = ["victim", "reader"]
+ring_every = "2ms"
+ring_burst = 4
+"#;
 
 const DEVICE: &str = r#"[[vm.device]]
 compatible = ["arm,pl031", "arm,primecell"]

@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #define DEVICE_TREE "/proc/device-tree"
+/* Bytes of the page of the bell. */
+#define BELL_BYTES 4096
 
 static int by_address(const void *one, const void *other)
 {
@@ -31,6 +33,7 @@ size_t channels_find(const char *tree, struct bulkhead_channel_info *channels, s
 		return 0;
 	while (count < most && (entry = readdir(folder))) {
 		struct bulkhead_channel_info *channel = channels + count;
+		unsigned char offset[4];
 		char node[300], nothing[1];
 		ssize_t bytes;
 
@@ -44,6 +47,11 @@ size_t channels_find(const char *tree, struct bulkhead_channel_info *channels, s
 			continue;
 		channel->name[bytes] = '\0';
 		channel->writes = node_property(node, BULKHEAD_CHANNEL_WRITES, nothing, 0) >= 0;
+		channel->rings = node_property(node, BULKHEAD_BELL_RING, offset, sizeof offset) ==
+				 sizeof offset;
+		channel->ring = channel->rings ? (uint32_t)offset[0] << 24 | (uint32_t)offset[1] << 16 |
+							 (uint32_t)offset[2] << 8 | offset[3]
+					       : 0;
 		count++;
 	}
 	closedir(folder);
@@ -56,26 +64,82 @@ size_t bulkhead_channels(struct bulkhead_channel_info *channels, size_t most)
 	return channels_find(DEVICE_TREE, channels, most);
 }
 
-int bulkhead_channel_map(const char *name, bool writes, void **memory, size_t *bytes)
+bool bell_find(const char *tree, uint64_t *address)
+{
+	DIR *folder = opendir(tree);
+	struct dirent *entry;
+	bool found = false;
+	uint64_t bytes;
+
+	if (!folder)
+		return false;
+	while (!found && (entry = readdir(folder))) {
+		char node[300];
+
+		if (snprintf(node, sizeof node, "%s/%s", tree, entry->d_name) < (int)sizeof node)
+			found = node_is(node, BULKHEAD_BELL_COMPATIBLE) &&
+				node_region(node, address, &bytes) && bytes >= BELL_BYTES;
+	}
+	closedir(folder);
+	return found;
+}
+
+/* Finds a channel of this VM. */
+static bool find(const char *name, struct bulkhead_channel_info *channel)
 {
 	struct bulkhead_channel_info channels[BULKHEAD_CHANNELS_MAX];
 	size_t count = bulkhead_channels(channels, BULKHEAD_CHANNELS_MAX);
-	int file, access = writes ? PROT_READ | PROT_WRITE : PROT_READ;
-	size_t found = 0;
 
-	while (found < count && strcmp(channels[found].name, name) != 0)
-		found++;
-	if (found == count || channels[found].bytes > BULKHEAD_CHANNEL_BYTES_MAX)
-		return BULKHEAD_ERROR_NO_CHANNEL;
-	if (writes && !channels[found].writes)
-		return BULKHEAD_ERROR_READ_ONLY;
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(channels[i].name, name) == 0) {
+			*channel = channels[i];
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Maps memory of the machine; 0 or an error. */
+static int map(uint64_t address, size_t bytes, bool writes, void **memory)
+{
+	int access = writes ? PROT_READ | PROT_WRITE : PROT_READ;
 	/* O_SYNC: as device memory, of which no cache keeps a copy. */
-	file = open("/dev/mem", (writes ? O_RDWR : O_RDONLY) | O_SYNC | O_CLOEXEC);
+	int file = open("/dev/mem", (writes ? O_RDWR : O_RDONLY) | O_SYNC | O_CLOEXEC);
+
 	if (file < 0)
 		return errno == EACCES || errno == EPERM ? BULKHEAD_ERROR_NOT_ROOT
 							 : BULKHEAD_ERROR_NO_MAPPING;
-	*bytes = (size_t)channels[found].bytes;
-	*memory = mmap(NULL, *bytes, access, MAP_SHARED, file, (off_t)channels[found].address);
+	*memory = mmap(NULL, bytes, access, MAP_SHARED, file, (off_t)address);
 	close(file);
 	return *memory == MAP_FAILED ? BULKHEAD_ERROR_NO_MAPPING : 0;
+}
+
+int bulkhead_channel_map(const char *name, bool writes, void **memory, size_t *bytes)
+{
+	struct bulkhead_channel_info channel;
+
+	if (!find(name, &channel) || channel.bytes > BULKHEAD_CHANNEL_BYTES_MAX)
+		return BULKHEAD_ERROR_NO_CHANNEL;
+	if (writes && !channel.writes)
+		return BULKHEAD_ERROR_READ_ONLY;
+	*bytes = (size_t)channel.bytes;
+	return map(channel.address, *bytes, writes, memory);
+}
+
+int bulkhead_bell_map(const char *name, volatile uint32_t **ring)
+{
+	struct bulkhead_channel_info channel;
+	uint64_t address;
+	void *page;
+	int error;
+
+	if (!find(name, &channel))
+		return BULKHEAD_ERROR_NO_CHANNEL;
+	if (!channel.rings || channel.ring > BELL_BYTES - sizeof **ring ||
+	    !bell_find(DEVICE_TREE, &address))
+		return BULKHEAD_ERROR_NO_RINGS;
+	error = map(address, BELL_BYTES, true, &page);
+	if (!error)
+		*ring = (volatile uint32_t *)page + channel.ring / sizeof **ring;
+	return error;
 }

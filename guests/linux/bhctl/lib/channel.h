@@ -10,4 +10,7 @@
  */
 size_t channels_find(const char *tree, struct bulkhead_channel_info *channels, size_t most);
 
+/* Finds the page of the bell in the device tree in this folder. */
+bool bell_find(const char *tree, uint64_t *address);
+
 #endif

@@ -21,6 +21,9 @@ const char *bulkhead_explain(long error)
 		return "this VM has no channel of this name: `bhctl channels` lists those that it has";
 	case BULKHEAD_ERROR_READ_ONLY:
 		return "another VM writes this channel: name this VM in `from` of a channel to write one";
+	case BULKHEAD_ERROR_NO_RINGS:
+		return "this VM may not ring for this channel: name this VM in `from`, and give the channel "
+		       "`ring_every` in the description of the system";
 	case BULKHEAD_ERROR_NOT_SUPPORTED:
 		return "the hypervisor does not know this request: it is older than this program";
 	case BULKHEAD_ERROR_TRY_AGAIN:

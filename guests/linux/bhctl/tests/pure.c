@@ -128,7 +128,9 @@ static void make_channel(const char *tree, const char *folder, const char *name,
 /* In the order of their addresses, whatever the order in the folder. */
 static void channels_are_found_in_a_device_tree(const char *tree)
 {
+	static const unsigned char offset[4] = { 0, 0, 1, 0x78 };
 	struct bulkhead_channel_info channels[3];
+	char node[512];
 
 	CHECK(channels_find(tree, channels, 3) == 0);
 	make_channel(tree, "channel@30003000", "c", 0x30, false);
@@ -141,8 +143,30 @@ static void channels_are_found_in_a_device_tree(const char *tree)
 	CHECK(strcmp(channels[1].name, "pose") == 0 && channels[1].writes);
 	CHECK(channels[1].address == 0x30002000 && channels[1].bytes == 0x2000);
 	CHECK(strcmp(channels[2].name, "c") == 0 && channels[2].address == 0x30003000);
+	CHECK(!channels[1].rings && channels[1].ring == 0);
+	snprintf(node, sizeof node, "%s/channel@30002000", tree);
+	write_file(node, "bulkhead,ring", offset, sizeof offset);
 	CHECK(channels_find(tree, channels, 2) == 2);
+	CHECK(!channels[0].rings && channels[1].rings && channels[1].ring == 0x178);
 	CHECK(channels_find("/nowhere", channels, 3) == 0);
+}
+
+/* One with a whole page. */
+static void the_bell_is_found_in_a_device_tree(const char *tree)
+{
+	unsigned char reg[16] = { [4] = 0x0a, [5] = 0x02, [14] = 0x08 };
+	uint64_t address = 0;
+	char node[512];
+
+	snprintf(node, sizeof node, "%s/bell@a020000", tree);
+	mkdir(node, 0700);
+	write_file(node, "compatible", "bulkhead,bell", sizeof "bulkhead,bell");
+	write_file(node, "reg", reg, sizeof reg);
+	CHECK(!bell_find(tree, &address));
+	reg[14] = 0x10;
+	write_file(node, "reg", reg, sizeof reg);
+	CHECK(bell_find(tree, &address) && address == 0x0a020000);
+	CHECK(!bell_find("/nowhere", &address));
 }
 
 /* Registers that stand still: each load sees what is in memory. */
@@ -202,6 +226,7 @@ int main(int argc, char **argv)
 	answers_on_the_serial_port_are_understood();
 	the_doorbell_is_found_in_a_device_tree(argv[1]);
 	channels_are_found_in_a_device_tree(argv[1]);
+	the_bell_is_found_in_a_device_tree(argv[1]);
 	values_go_through_the_page();
 	a_chase_visits_every_line();
 	return failures > 0;

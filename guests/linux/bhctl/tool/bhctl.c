@@ -38,6 +38,7 @@ static const char USAGE[] =
 	"      --count N                N of them at most\n"
 	"      --every MS               one each MS milliseconds (0)\n"
 	"      --numbers                numbers and times as guests for tests do, no lines\n"
+	"      --ring                   interrupt the readers after each one\n"
 	"  receive [OPTIONS] CHANNEL  print each message, its number, and how many were lost before it\n"
 	"      --bytes N                messages of so many bytes (64)\n"
 	"      --count N                end after N of them\n"

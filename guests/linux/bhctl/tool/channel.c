@@ -20,7 +20,7 @@
 struct wishes {
 	const char *name;
 	uint64_t bytes, count, pause_ms, patience_ms;
-	bool newest, numbers;
+	bool newest, numbers, ring;
 };
 
 int command_channels(int argc, char **argv)
@@ -47,6 +47,7 @@ static struct wishes wishes(int argc, char **argv, bool sends)
 		{ "every", required_argument, NULL, 'e' },
 		{ "numbers", no_argument, NULL, 'n' },
 		{ "newest", no_argument, NULL, 'N' },
+		{ "ring", no_argument, NULL, 'r' },
 		{ "timeout", required_argument, NULL, 't' },
 		{ 0 },
 	};
@@ -65,6 +66,8 @@ static struct wishes wishes(int argc, char **argv, bool sends)
 			wishes.numbers = true;
 		else if (option == 'N' && !sends)
 			wishes.newest = true;
+		else if (option == 'r' && sends)
+			wishes.ring = true;
 		else if (option == 't' && !sends)
 			wishes.patience_ms = number_argument("--timeout", optarg, 1, YEAR_MS);
 		else if (option == '?')
@@ -152,9 +155,18 @@ int command_send(int argc, char **argv)
 	uint64_t sent = 0;
 	char *line = NULL;
 	size_t capacity = 0, bytes;
+	volatile uint32_t *ring = NULL;
+	uint32_t refused = 0;
 	void *memory;
 
 	memory = map(&wanted, true, &bytes);
+	if (wanted.ring) {
+		int error = bulkhead_bell_map(wanted.name, &ring);
+
+		if (error)
+			end_with(STATUS_BAD, "channel `%s`: %s", wanted.name, bulkhead_explain(error));
+		refused = *ring;
+	}
 	message = calloc(1, wanted.bytes);
 	if (!message || !bulkhead_writer_open(&writer, memory, bytes, wanted.bytes))
 		too_large(&wanted);
@@ -179,13 +191,18 @@ int command_send(int argc, char **argv)
 			memcpy(message, line, (size_t)length);
 		}
 		bulkhead_send(&writer, message);
+		if (ring)
+			*ring = 1;
 		sent++;
 		if (sent < wanted.count)
 			pause_for(wanted.pause_ms);
 	}
 	free(line);
 	free(message);
-	fprintf(stderr, "bhctl: sent %s=%" PRIu64 "\n", wanted.name, sent);
+	fprintf(stderr, "bhctl: sent %s=%" PRIu64, wanted.name, sent);
+	if (ring)
+		fprintf(stderr, " refused=%" PRIu32, *ring - refused);
+	fputc('\n', stderr);
 	return STATUS_YES;
 }
 

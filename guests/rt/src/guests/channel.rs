@@ -4,27 +4,31 @@
 //! `channel.beats` (100): how often it does so; `channel.us` (1000): microseconds between two times;
 //! `channel.bytes` (64): bytes of a message, a multiple of 8 from 16 to 1024; `channel.newest` (0):
 //! 1 to receive the newest message each time, in place of all; `channel.try` (0): 1 to store into the
-//! channel that is received, as device and as normal memory, which has to fail; `channel.end=reset`: the
-//! guest resets itself at the end.
+//! channel that is received, as device and as normal memory, and to where there is no bell for the guest, which has to fail; `channel.rings` (0): how
+//! often the guest rings after each message; `channel.hear` (0): 1 to receive only when somebody has rung;
+//! `channel.end=reset`: the guest resets itself at the end.
 //!
 //! ```text
 //! channel: stores into pose were refused=[true, true]
 //! channel: sent pose=100
+//! channel: rang pose=100 refused=0
 //! channel: received pose=99 lost=0 torn=0 latency_max_us=1002 epoch=1
+//! channel: heard rings=100
 //! channel: done
 //! ```
 //!
 //! A message is its number, the counter of its writer, and the number again in each other word: one
 //! with other words is `torn`. Latency is from the writer's counter to the reader's.
 
-use core::sync::atomic::AtomicU64;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rt::arch::counter;
 use rt::arch::probe::{self, Through};
+use rt::bell::{self, Bell};
 use rt::channel::{NoMessage, Reader, Writer};
-use rt::rhythm;
+use rt::gic::{self, Trigger};
 use rt::time::Clock;
-use rt::{arguments, println, psci};
+use rt::{arguments, interrupts, println, psci, rhythm};
 
 /// Most bytes of a message.
 const BYTES_MAX: usize = 1024;
@@ -43,24 +47,47 @@ pub fn main() {
     let mut buffer = [0; BYTES_MAX];
     let message = &mut buffer[..bytes];
     let mut got = Got::default();
+    let rings = arguments::number("channel.rings", 0);
+    let Ok(bell) = bell(rings) else { return };
+    let hears = arguments::number("channel.hear", 0) != 0;
+    if hears && !listen() {
+        return;
+    }
     rhythm::start(clock.ticks(1000 * arguments::number("channel.us", 1000)));
     for beat in 1..=arguments::number("channel.beats", 100) {
-        rhythm::wait_for(beat);
-        if let Some((_, reader)) = &mut reader {
+        while !rhythm::wait_for_beat_or(beat, || HEARD.load(Relaxed) != got.heard) {
+            let heard = HEARD.load(Relaxed);
+            if let Some((_, reader)) = &mut reader
+                && heard != got.heard
+            {
+                got.heard = heard;
+                got.take(reader, newest, message);
+            }
+        }
+        if let Some((_, reader)) = &mut reader
+            && !hears
+        {
             got.take(reader, newest, message);
         }
         if let Some((_, writer)) = &mut writer {
             message.chunks_mut(8).for_each(|word| word.copy_from_slice(&beat.to_le_bytes()));
             message[8..16].copy_from_slice(&counter::now().to_le_bytes());
             writer.send(message);
+            if let Some(bell) = bell {
+                (0..rings).for_each(|_| bell.ring());
+            }
         }
     }
     rhythm::stop();
     if let Some((name, _)) = writer {
-        println!("channel: sent {name}={}", arguments::number("channel.beats", 100));
+        let sent = arguments::number("channel.beats", 100);
+        println!("channel: sent {name}={sent}");
+        if let Some(bell) = bell {
+            println!("channel: rang {name}={} refused={}", sent * rings, bell.refused());
+        }
     }
     if let Some((name, _)) = reader {
-        let Got { messages, lost, torn, latency, epoch, why } = got;
+        let Got { messages, lost, torn, latency, epoch, why, .. } = got;
         let latency = clock.nanoseconds(latency) / 1000;
         println!(
             "channel: received {name}={messages} lost={lost} torn={torn} latency_max_us={latency} \
@@ -69,6 +96,9 @@ pub fn main() {
         if messages == 0 {
             println!("channel: no message from {name}: {why}");
         }
+    }
+    if hears {
+        println!("channel: heard rings={}", HEARD.load(Relaxed));
     }
     println!("channel: done");
     if arguments::text("channel.end") == Some("reset") {
@@ -106,6 +136,42 @@ fn reader(bytes: usize) -> Opened<Reader<'static>> {
     Ok(Some((name, reader)))
 }
 
+/// How often somebody rang.
+static HEARD: AtomicU64 = AtomicU64::new(0);
+
+/// Counts rings from now on. Otherwise tells why not, and returns false.
+fn listen() -> bool {
+    let Some(intid) = bell::interrupt() else {
+        println!("channel: the device tree has no bell with an interrupt");
+        return false;
+    };
+    interrupts::set_handler(intid, |_, _| _ = HEARD.fetch_add(1, Relaxed));
+    gic::set_trigger(intid, Trigger::Edge);
+    gic::enable(intid);
+    true
+}
+
+/// The bell, if the guest rings; or the error has been told.
+fn bell(rings: u64) -> Result<Option<Bell>, ()> {
+    if rings == 0 {
+        return Ok(None);
+    }
+    let name = arguments::text("channel.send").unwrap_or_default();
+    let Some(bell) = Bell::of(name) else {
+        println!("channel: the guest may not ring for {name}");
+        return Err(());
+    };
+    if arguments::number("channel.try", 0) != 0 {
+        let write = |offset: u64, bytes| {
+            probe::write(bell.address() ^ offset, bytes, 1, Through::Device).is_err()
+        };
+        // The register of another channel, half of the own one, a part of it, and one that does not exist.
+        let refused = [write(8, 4), write(4, 4), write(0, 1), write(0, 2), write(0xff8, 8)];
+        println!("channel: rings elsewhere were refused={refused:?}");
+    }
+    Ok(Some(bell))
+}
+
 /// What was received.
 struct Got {
     messages: u64,
@@ -113,6 +179,8 @@ struct Got {
     torn: u64,
     latency: u64,
     epoch: u64,
+    /// Rings that were heard before the last look.
+    heard: u64,
     /// Why there was no message the last time.
     why: NoMessage,
 }
@@ -120,7 +188,7 @@ struct Got {
 impl Default for Got {
     fn default() -> Self {
         let why = NoMessage::NothingNew;
-        Self { messages: 0, lost: 0, torn: 0, latency: 0, epoch: 0, why }
+        Self { messages: 0, lost: 0, torn: 0, latency: 0, epoch: 0, heard: 0, why }
     }
 }
 

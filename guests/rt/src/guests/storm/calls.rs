@@ -14,6 +14,7 @@ use rt::arch::mmio::{Registers, UART};
 use rt::arch::ram::{self, Arena};
 use rt::arch::tables::{Granule, Tables, Use};
 use rt::arch::{RAM_BASE, USER_BASE, cpu, secondary, smccc::hvc};
+use rt::bell::Bell;
 use rt::doorbell::Doorbell;
 use rt::sections::{self, Resource};
 use rt::{arguments, hypercall, println};
@@ -142,6 +143,22 @@ pub fn color_serial(number: u64) -> bool {
 /// The same; after each byte an interrupt of the sibling is pending for a moment.
 pub fn color_serial_dozing(number: u64) -> bool {
     color_serial(number) && interrupts::pend_briefly(number)
+}
+
+/// The register on which the guest rings for `bell`.
+static BELL: Once<Option<Bell>> = Once::new();
+
+/// Finds it.
+pub fn find_bell() {
+    if BELL.call_once(|| Bell::of("bell")).is_none() {
+        println!("storm: the guest may not ring for `bell`");
+    }
+}
+
+/// Rings for it. Counted is every ring, refused or not.
+pub fn ring(_: u64) -> bool {
+    let bell = BELL.get().copied().flatten();
+    bell.inspect(|bell| bell.ring()).is_some()
 }
 
 /// Prints by hypercall.

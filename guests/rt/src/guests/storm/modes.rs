@@ -35,7 +35,7 @@ fn burn(_: u64) -> bool {
 }
 
 /// All of them.
-pub const MODES: [Mode; 44] = [
+pub const MODES: [Mode; 45] = [
     // Quiet, to compare with.
     mode("none", Waits, nothing, burn),
     // Interrupts to a sibling that waits and cannot take them, takes each, computes, is off, never was on.
@@ -87,6 +87,8 @@ pub const MODES: [Mode; 44] = [
     mode("color-serial-dozing", Dozes, calls::find_port, calls::color_serial_dozing),
     mode("console-call", Attacks, nothing, calls::console),
     mode("console-uart", Attacks, nothing, calls::uart),
+    // Rings for other VMs.
+    mode("ring", Attacks, calls::find_bell, calls::ring),
     // Stage-2 faults.
     mode("touch", Attacks, memory::take, memory::touch),
     mode("mmio", Attacks, nothing, memory::mmio),
