@@ -11,6 +11,7 @@ mod log;
 mod machine;
 mod regulation;
 mod report;
+mod rings;
 mod rows;
 mod switching;
 
@@ -100,6 +101,7 @@ fn measure(workspace: &Workspace, marked: &Path) -> Result<Rows> {
     regulation::measure(workspace, &mut rows)?;
     locks::measure(workspace, &mut rows)?;
     kicks::measure(workspace, &mut rows)?;
+    rings::measure(workspace, &mut rows)?;
     holds::measure(workspace, marked, &mut rows)?;
     let waits = OTHER_CPUS * rows.get("hold_gic")?.max;
     let path = rows.get(kicks::KICK)?.max.max(rows.get(holds::EXIT)?.max);

@@ -8,6 +8,7 @@ use super::coloring;
 use super::holds;
 use super::kicks;
 use super::regulation;
+use super::rings;
 use super::rows::Rows;
 use super::switching;
 use crate::size;
@@ -175,6 +176,8 @@ const FIGURES: &[Figure] = &[
     ),
     figure(kicks::SEND_IDLE, "SGI with which a VCPU can do nothing: sender", Some(500), NONE),
     figure(kicks::KICK_IDLE, "... the VCPU's CPU", Some(0), NONE),
+    figure(rings::RING, "ring for a channel: writer", Some(350), NONE),
+    figure(rings::KICK, "... the CPU of the reader, where a VCPU executes", Some(3_400), NONE),
     figure(LATEST_TICK, "latest tick of the scheduler without chunks (bound)", Some(20_000), NONE),
     figure("hold_gic", "longest hold of a lock: interrupt controller of a VM", Some(5_000), NONE),
     figure("hold_machine", "... that of the machine", Some(100), NONE),
@@ -299,6 +302,7 @@ mod tests {
         }
         // With more VCPUs than the two of the measurement it takes longer.
         assert!(limit(kicks::KICK).max(limit(kicks::KICK_WAITS_ON)) <= overheads.kick.0);
+        assert_eq!(limit(rings::KICK), overheads.kick.0 + overheads.interrupt.0);
         let path = limit(kicks::KICK).max(limit(holds::EXIT));
         assert_eq!(limit(LATEST_TICK), path + OTHER_CPUS * limit("hold_gic"));
         // A write to the console counts as two exits. Nobody waits for another one who has its lock.

@@ -147,7 +147,8 @@ pub fn is_alone(line: &str) -> bool {
     !line.contains("# beside")
 }
 
-fn range(what: &str, least: usize, samples: &[u64]) -> Result<Range> {
+/// The range of samples, of which there have to be enough.
+pub fn range(what: &str, least: usize, samples: &[u64]) -> Result<Range> {
     ensure!(
         samples.len() >= least,
         "only {} of {what} were seen, at least {least} are needed: let the storm last longer",

@@ -33,6 +33,8 @@ pub const REGULATION: &str = "systems/bench-memory.toml";
 pub const LOCKS: &str = "systems/bench-locks.toml";
 /// What VCPUs on different CPUs cost each other.
 pub const KICKS: &str = "systems/bench-kick.toml";
+/// What rings for channels cost.
+pub const RINGS: &str = "systems/bench-ring.toml";
 const CPU: &str = "arm,cortex-a53";
 /// Arguments of QEMU with which it logs each instruction and each exception.
 const LOG: [&str; 4] = ["-accel", "tcg,one-insn-per-tb=on", "-d", "exec,nochain,int"];
