@@ -171,7 +171,7 @@ fn mistakes_are_found_where_they_are() {
         (SIZE, "ring_every = 1", "missing-unit", "ring_every", ""),
         (SIZE, "ring_burst = 2", "useless-key", "ring_burst", "add `ring_every"),
         (SIZE, "ring_every = \"1ms\"\nring_burst = 65", "out-of-range", "ring_burst", "1 to 64"),
-        (SIZE, "ring_evry = \"1ms\"", "unknown-key", "ring_evry", "did you mean `ring_every`?"),
+        (SIZE, "rings_every = \"1ms\"", "unknown-key", "rings_every", "did you mean `ring_every`?"),
     ];
     for mistake in &wrong {
         assert!(found(RIGHT, mistake) > 0);
