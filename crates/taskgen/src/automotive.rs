@@ -96,6 +96,34 @@ impl Automotive {
     }
 }
 
+impl Automotive {
+    /// Returns runnables whose utilisations have the sum `total`, or up to `above` more: drawn one
+    /// after the other, without those that would make the sum greater than that. `None` if
+    /// `trials` are not enough.
+    pub fn set(
+        &self,
+        random: &mut Random,
+        total: f64,
+        above: f64,
+        trials: u32,
+    ) -> Option<Vec<Runnable>> {
+        let (mut set, mut sum) = (Vec::new(), 0.0);
+        for _ in 0..trials {
+            let drawn = self.sample(random);
+            let more = drawn.wcet.0 as f64 / drawn.period.0 as f64;
+            if sum + more > total + above {
+                continue;
+            }
+            set.push(drawn);
+            sum += more;
+            if sum >= total {
+                return Some(set);
+            }
+        }
+        None
+    }
+}
+
 /// `start + scale (-ln r)^(1/shape)`, up to `end`.
 #[derive(Clone, Copy, Debug)]
 struct Weibull {
@@ -162,5 +190,18 @@ mod tests {
                 assert!(runnable.wcet.0 as f64 <= most, "{class:?}: {runnable:?}");
             }
         }
+    }
+
+    #[test]
+    fn sets_have_the_wanted_utilisation() {
+        let automotive = Automotive::default();
+        for stream in 0..20 {
+            let mut random = Random::new(2015, stream);
+            let set = automotive.set(&mut random, 0.7, 0.01, 100_000).expect("a set");
+            let utilization = |it: &Runnable| it.wcet.0 as f64 / it.period.0 as f64;
+            let sum: f64 = set.iter().map(utilization).sum();
+            assert!((0.7 - 1e-9..=0.71 + 1e-9).contains(&sum), "{sum}");
+        }
+        assert_eq!(automotive.set(&mut Random::new(1, 1), 0.7, 0.01, 3), None);
     }
 }

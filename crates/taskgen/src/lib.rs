@@ -8,6 +8,7 @@
 //! | [`capped`] | numbers with a given sum, each below a limit of its own |
 //! | [`log_uniform`] | periods |
 //! | [`automotive`] | periods and execution times as in engine control units |
+//! | [`effect_chains`] | cause-effect chains as in engine control units |
 //! | [`wcet`] | execution times as functions of the cache size |
 //! | [`vcache`] | whole systems: the experiment of vCache, section 6.2 |
 //! | [`vmpcp`] | whole systems with mutexes: the experiments of vMPCP, section V.A |
@@ -34,6 +35,7 @@
 
 pub mod automotive;
 pub mod capped;
+pub mod effect_chains;
 mod error;
 pub mod log_uniform;
 pub mod randfixedsum;

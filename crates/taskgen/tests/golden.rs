@@ -9,7 +9,7 @@ use taskgen::capped::Capped;
 use taskgen::randfixedsum::RandFixedSum;
 use taskgen::vcache::TABLE_3;
 use taskgen::vmpcp::TABLE_1;
-use taskgen::{Random, log_uniform, uunifast, uunifast_discard};
+use taskgen::{Random, effect_chains, log_uniform, uunifast, uunifast_discard};
 
 /// Numbers of 0..1 as billionths of billionths: all of their digits.
 fn parts(numbers: &[f64]) -> String {
@@ -60,6 +60,13 @@ fn drawn() -> String {
             let (period, wcet) = (task.period.0, task.wcet.0);
             line("vmpcp task", format!("{period} {wcet} {:?}", task.mutexes));
         }
+    }
+    let mut random = Random::new(2019, 0);
+    let set = Automotive::default().set(&mut random, 0.5, 0.01, 10_000).unwrap();
+    line("automotive set", set.len().to_string());
+    let periods: Vec<Duration> = set.iter().map(|it| it.period).collect();
+    for _ in 0..12 {
+        line("effect chain", format!("{:?}", effect_chains::sample(&mut random, &periods)));
     }
     text
 }
