@@ -493,6 +493,120 @@ fn tasks_without_jobs_and_vms_that_do_not_exist_are_told() {
     assert!(result.stderr.contains("there is no VM `qnx`"), "{}", result.stderr);
 }
 
+/// Chains of which one has published values, beside which it is judged.
+const CHAINS: &str = r#"
+title = "Data age"
+source = "a paper, Figure 1"
+about = "What is done."
+differences = "Why it differs."
+x = "chain"
+y = "age"
+
+[[run]]
+series = "bound"
+x = ["a", "b"]
+measure.chain = "reduced-data-age"
+
+[[run]]
+series = "offsets known"
+x = ["a"]
+measure.job-by-job = "given"
+
+[[chain]]
+name = "a"
+tasks = [{ period = 10, interval = 4 }, { period = 10, offset = 4, wcrt = 2 }]
+
+[[chain]]
+name = "b"
+tasks = [{ period = 5, wcrt = 1 }, { period = 7, wcrt = 3 }]
+"#;
+
+#[test]
+fn statements_can_name_published_numbers() {
+    let sandbox = sandbox();
+    let published = |value: &str| {
+        format!(
+            "[[claim]]\ntext = \"the bound is at most twice as long\"\nsource = \"a paper\"\npublished = \"6\"\n\
+             check.ratios = {{ series = [\"bound\"], of = \"tool\", most = 2.0 }}\n\
+             [[value]]\nx = \"a\"\ncolumn = \"tool\"\nvalue = \"{value}\"\n"
+        )
+    };
+    sandbox.write("experiments/time/experiment.toml", CHAINS);
+    // 10 + 4 + 2 with any offsets, 6 with these.
+    for (value, status, ratio) in [("6", 1, "2.667 (bound, at a)"), ("8", 0, "2.000 (bound, at a)")]
+    {
+        sandbox.write("experiments/time/published.toml", &published(value));
+        let result = reproduce(&sandbox, &["time"]);
+        result.assert_status(status);
+        assert!(result.stdout.contains(ratio), "{ratio} is not in {}", result.stdout);
+    }
+    let data = result_file(&sandbox, "data.csv");
+    let values: Vec<_> = data.lines().filter_map(|line| line.strip_suffix(",,,,,,")).collect();
+    assert_eq!(values, ["bound,a,16.0,16.0", "bound,b,9.0,9.0", "offsets known,a,6.0,6.0"]);
+    assert!(!data.contains("tool"), "published numbers are not measured: {data}");
+    let mut judge = sandbox.command(&["reproduce", "time", "--judge"]);
+    Result::of(judge.output().expect("the command starts")).assert_status(0);
+
+    sandbox.write("experiments/time/published.toml", &published("6 ms"));
+    let result = reproduce(&sandbox, &["time"]);
+    result.assert_status(0);
+    assert!(result.stdout.contains("not checkable"), "{}", result.stdout);
+
+    let file = "experiments/time/experiment.toml";
+    sandbox
+        .write(file, &CHAINS.replace("x = \"chain\"", "x = \"chain\"\ndivide_by = { x = \"a\" }"));
+    reproduce(&sandbox, &["time"]).assert_refused(&["the published `tool`", "remove `divide_by`"]);
+    sandbox.write(file, &CHAINS.replace("\"offsets known\"", "\"tool\""));
+    reproduce(&sandbox, &["time"]).assert_refused(&["`tool` is a series and a column"]);
+    sandbox.write(file, &CHAINS.replace("x = [\"a\", \"b\"]", "x = [\"a\", \"c\"]"));
+    reproduce(&sandbox, &["time"]).assert_status(2);
+    sandbox.write(
+        file,
+        &CHAINS.replace(
+            "chain = \"reduced-data-age\"",
+            "reduction = { bound = \"data-age\", take = \"mean\" }",
+        ),
+    );
+    reproduce(&sandbox, &["time"])
+        .assert_refused(&["`bound` draws chains: say which in `[chains]`"]);
+}
+
+#[test]
+fn random_chains_are_the_same_however_many_threads_draw_them() {
+    let sandbox = sandbox();
+    let chains = "decimals = 3\n[chains]\nsets = 120\nquick_sets = 3\nseed = 1\ntasks = \"automotive\"\nchains = [2, 4]\n";
+    let run = |series: &str, measure: &str| {
+        format!("[[run]]\nseries = \"{series}\"\nx = \"50,90\"\nmeasure.{measure}\n")
+    };
+    let begin = CHAINS.split_once("\n[[run]]").expect("a run").0;
+    let text = [
+        begin,
+        "\n",
+        chains,
+        &run("least", "reduction = { bound = \"reaction-time\", take = \"least\" }"),
+        &run("mean", "reduction = { bound = \"reduced-data-age\", take = \"mean\" }"),
+        &run("ms", "length = { bound = \"data-age\", take = \"median\" }"),
+    ];
+    sandbox.write("experiments/time/experiment.toml", &text.concat());
+    sandbox.write(
+        "experiments/time/published.toml",
+        &PUBLISHED.replace("\"rt\"", "\"least\"").replace("at = \"4\"\n", ""),
+    );
+    let data = |jobs: &str| {
+        let mut command = sandbox.command(&["reproduce", "time", "--jobs", jobs]);
+        Result::of(command.output().expect("the command starts")).assert_status(0);
+        result_file(&sandbox, "data.csv")
+    };
+    let one = data("1");
+    assert_eq!(one.lines().count(), 7, "{one}");
+    assert_eq!(data("3"), one);
+    let note = result_file(&sandbox, "note.txt");
+    assert!(note.starts_with("Chains of 120 task sets: "), "{note}");
+    let full = text.concat().replace("x = \"50,90\"", "x = \"0,90\"");
+    sandbox.write("experiments/time/experiment.toml", &full);
+    reproduce(&sandbox, &["time"]).assert_refused(&["`x` of `least`: `0` is no percentage"]);
+}
+
 #[test]
 fn the_list_has_all_experiments() {
     let result = reproduce(&sandbox(), &["--list"]);

@@ -1,5 +1,6 @@
 //! An experiment: `experiment.toml` and `published.toml` in a folder of its own.
 
+mod check;
 mod figure;
 mod measured;
 mod moment;
@@ -15,17 +16,17 @@ use lab::Failure;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::chains::Given;
 use crate::changes::Change;
 use crate::claim::Claim;
 use crate::points::Points;
-use crate::template::PLACEMENT;
-use crate::values::DivideBy;
+use crate::values::{DivideBy, Values};
 use crate::variant::Variant;
 
 pub use figure::Figure;
 pub use measured::{Console, Counted, Evictions, Excess, Jobs, Measure};
 pub use moment::{How, MEAN, Moment, Of, Window};
-pub use sets::{Allocation, Locks, Peers, Vary};
+pub use sets::{Allocation, Chains, Locks, Peers, Tasks, Vary};
 
 /// What is run and measured.
 const EXPERIMENT: &str = "experiment.toml";
@@ -85,6 +86,11 @@ pub struct Plan {
     pub locks: Option<Locks>,
     /// The systems of an experiment that plans some by several methods.
     pub peers: Option<Peers>,
+    /// The task sets of an experiment about random chains.
+    pub chains: Option<Chains>,
+    /// Chains whose bounds are measured.
+    #[serde(default, rename = "chain")]
+    pub given: Vec<Given>,
     /// What time lines show; none: there are none.
     pub timelines: Option<Window>,
     /// Means that are compared.
@@ -184,6 +190,25 @@ pub struct Published {
     pub values: Vec<Value>,
 }
 
+impl Published {
+    /// The headings of published values.
+    pub fn columns(&self) -> Vec<&str> {
+        self.values.iter().map(|value| value.column.as_str()).collect()
+    }
+
+    /// Values with the published numbers that a statement names beside them.
+    pub fn beside(&self, values: &Values, claim: &Claim) -> Values {
+        let mut values = values.clone();
+        let named = |it: &&Value| claim.series().any(|name| name == it.column);
+        for published in self.values.iter().filter(named) {
+            let Ok(number) = published.value.parse() else { continue };
+            let (series, x) = (published.column.clone(), published.x.clone());
+            values.all.push(crate::values::Value::new(series, x, number, None));
+        }
+        values
+    }
+}
+
 /// A published value.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -223,96 +248,6 @@ impl Experiment {
         }
         let text = fs::read_to_string(folder.join(EXPERIMENT)).ok()?;
         Some(toml::from_str::<Title>(&text).ok()?.title)
-    }
-
-    /// What the types cannot say.
-    fn check(&self) -> Result<(), Failure> {
-        let fail = |text: String| {
-            let file = self.folder.join(EXPERIMENT);
-            Err(Failure::new("experiment", format!("{}: {text}", file.display())))
-        };
-        for runs in &self.plan.runs {
-            if runs.x.0.is_empty() {
-                return fail(format!("the run of `{}` has no place in `x`", runs.series));
-            }
-            let boots = runs.measure.boots();
-            let needs_scope = !matches!(runs.measure, Measure::Console(_) | Measure::Moment(_));
-            if self.plan.plain && boots && needs_scope {
-                let series = &runs.series;
-                return fail(format!("the run of `{series}` needs cachescope: remove `plain`"));
-            }
-            let allocates = matches!(runs.measure, Measure::Utilization(_) | Measure::Excess(_));
-            if allocates != self.plan.allocation.is_some() {
-                let series = &runs.series;
-                return fail(match allocates {
-                    true => format!("`{series}` allocates task sets: say which in `[allocation]`"),
-                    false => {
-                        format!("`{series}` allocates no task sets: `[allocation]` has no use")
-                    }
-                });
-            }
-            if matches!(runs.measure, Measure::Schedulable(_)) != self.plan.locks.is_some() {
-                let series = &runs.series;
-                return fail(match self.plan.locks {
-                    None => format!("`{series}` analyses task sets: say which in `[locks]`"),
-                    Some(_) => format!("`{series}` analyses no task sets: `[locks]` has no use"),
-                });
-            }
-            let plans = matches!(runs.measure, Measure::Planned(_) | Measure::PlanningTime(_));
-            if plans != self.plan.peers.is_some() {
-                let series = &runs.series;
-                return fail(match plans {
-                    true => format!("`{series}` plans systems: say which in `[peers]`"),
-                    false => format!("`{series}` plans no systems: `[peers]` has no use"),
-                });
-            }
-            let several = runs.placements > NonZeroU64::MIN;
-            let named = runs.append.values().any(|text| text.contains(PLACEMENT));
-            if several != named || several && !runs.measure.repeats() {
-                let series = &runs.series;
-                return fail(match (several, named) {
-                    (true, true) => {
-                        format!(
-                            "`{series}` is no time, count or text of one boot: remove `placements`"
-                        )
-                    }
-                    (true, false) => format!(
-                        "all placements of `{series}` are alike: say `bulkhead.placement={PLACEMENT}` in `append` \
-                         of a Linux VM"
-                    ),
-                    (false, _) => {
-                        format!("`{series}` has one placement: say how many in `placements`")
-                    }
-                });
-            }
-            let needs_system =
-                boots || matches!(runs.measure, Measure::Promised(_) | Measure::Moment(_));
-            if needs_system != runs.system.is_some() {
-                let series = &runs.series;
-                return fail(match needs_system {
-                    true => format!("the run of `{series}` names no `system`"),
-                    false => format!("the run of `{series}` boots no `system`: remove it"),
-                });
-            }
-        }
-        let series: Vec<&str> = self.plan.runs.iter().map(|runs| runs.series.as_str()).collect();
-        let named = self.published.claims.iter().flat_map(Claim::series);
-        let divisor = match &self.plan.divide_by {
-            Some(DivideBy::Series(name)) => Some(name.as_str()),
-            _ => None,
-        };
-        let figures = &self.plan.figures;
-        let drawn = figures.iter().flat_map(|figure| figure.series.iter().map(String::as_str));
-        if !figures.is_empty() && !matches!(self.plan.plot, Some(Plot::Lines)) {
-            return fail("figures are lines over numbers: say `plot = \"lines\"`".into());
-        }
-        let changes = &self.plan.changes;
-        let compared = changes.iter().flat_map(|it| [it.series.as_str(), it.of.as_str()]);
-        match named.chain(divisor).chain(drawn).chain(compared).find(|name| !series.contains(name))
-        {
-            Some(name) => fail(format!("no run is of the series `{name}`")),
-            None => Ok(()),
-        }
     }
 }
 

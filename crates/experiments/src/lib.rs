@@ -9,6 +9,7 @@
 mod allocation;
 mod bench;
 mod boot;
+mod chains;
 mod changes;
 mod claim;
 pub mod expected;

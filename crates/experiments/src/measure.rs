@@ -10,7 +10,7 @@ use crate::experiment::{Experiment, Plan};
 use crate::results::Results;
 use crate::took::{self, Took};
 use crate::wanted::Wanted;
-use crate::{allocation, bench, changes, folder, locks, peers, sets, timeline};
+use crate::{allocation, bench, chains, changes, folder, locks, peers, sets, timeline};
 
 /// Measures an experiment with `jobs` threads or boots at a time; results go into a folder in `output`. Returns what was
 /// finished before `watch` stopped it or something failed, and why not all was measured.
@@ -39,21 +39,25 @@ fn values<'a>(
     output: &Path,
 ) -> Result<(Results<'a>, Option<u64>, Option<Failure>), Failure> {
     let folder = output.join(&experiment.name);
-    let Plan { allocation, locks, peers, .. } = &experiment.plan;
-    let drawn = match (allocation, locks, peers) {
+    let Plan { allocation, locks, peers, chains, .. } = &experiment.plan;
+    let drawn = match (allocation, locks, peers, chains) {
         (Some(it), ..) => {
             let problem = allocation::Problem::new(experiment, it, quick)?;
             Some(sets::run(experiment, &problem, quick, jobs, watch, &folder)?)
         }
-        (None, Some(it), _) => {
+        (None, Some(it), ..) => {
             let problem = locks::Problem::new(experiment, it, quick)?;
             Some(sets::run(experiment, &problem, quick, jobs, watch, &folder)?)
         }
-        (None, None, Some(it)) => {
+        (None, None, Some(it), _) => {
             let problem = peers::Problem::new(experiment, it, quick)?;
             Some(sets::run(experiment, &problem, quick, jobs, watch, &folder)?)
         }
-        (None, None, None) => None,
+        (None, None, None, Some(it)) => {
+            let problem = chains::Problem::new(experiment, it, quick)?;
+            Some(sets::run(experiment, &problem, quick, jobs, watch, &folder)?)
+        }
+        (None, None, None, None) => None,
     };
     if let Some(done) = drawn {
         let values = done.values.divided(experiment.plan.divide_by.as_ref());

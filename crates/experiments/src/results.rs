@@ -53,11 +53,10 @@ pub struct Results<'a> {
 impl<'a> Results<'a> {
     /// Judges values. `all`: whether all that were wanted are there.
     pub fn new(experiment: &'a Experiment, values: Values, quick: bool, all: bool) -> Self {
-        let judged = experiment
-            .published
-            .claims
-            .iter()
-            .map(|claim| claim.judge_placements(&values, experiment.plan.divide_by.as_ref()));
+        let judged = experiment.published.claims.iter().map(|claim| {
+            let values = experiment.published.beside(&values, claim);
+            claim.judge_placements(&values, experiment.plan.divide_by.as_ref())
+        });
         Self {
             experiment,
             judged: judged.collect(),
@@ -181,7 +180,7 @@ impl<'a> Results<'a> {
         let usual = match plan.divide_by {
             Some(_) => 3,
             None if is_fine => 3,
-            None if plan.locks.is_some() || plan.peers.is_some() => 2,
+            None if plan.locks.is_some() || plan.peers.is_some() || plan.chains.is_some() => 2,
             None => 0,
         };
         let decimals = plan.decimals.unwrap_or(usual);

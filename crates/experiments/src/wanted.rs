@@ -9,6 +9,7 @@ use lab::{Failure, Watch};
 use sweep::family::{self, Family};
 
 use crate::boot::{Boot, Observed};
+use crate::chains;
 use crate::experiment::{Console, Counted, Evictions, Experiment, Jobs, Measure, Runs};
 use crate::job::{self, Spread};
 use crate::template::{PLACEMENT, expand};
@@ -170,6 +171,10 @@ fn value(
             }
             None => return Ok(None),
         },
+        (Measure::Chain(bound), _) => (chains::read(&experiment.plan.given, x, *bound)?, None),
+        (Measure::JobByJob(offsets), _) => {
+            (chains::job_by_job(&experiment.plan.given, x, *offsets)?, None)
+        }
         (Measure::Moment(moment), _) => {
             match moment.at(experiment, runs, x, seen.map(|(seen, _)| seen))? {
                 Some(ms) => (ms, None),
@@ -181,7 +186,9 @@ fn value(
             | Measure::Excess(_)
             | Measure::Schedulable(_)
             | Measure::Planned(_)
-            | Measure::PlanningTime(_),
+            | Measure::PlanningTime(_)
+            | Measure::Reduction(_)
+            | Measure::Length(_),
             _,
         )
         | (_, None) => {
@@ -216,6 +223,10 @@ fn boot(experiment: &Experiment, runs: &Runs, x: &str, placement: u64) -> Option
         | Measure::Schedulable(_)
         | Measure::Planned(_)
         | Measure::PlanningTime(_)
+        | Measure::Reduction(_)
+        | Measure::Length(_)
+        | Measure::Chain(_)
+        | Measure::JobByJob(_)
         | Measure::Allowed(_)
         | Measure::Promised(_)
         | Measure::Moment(_) => return None,

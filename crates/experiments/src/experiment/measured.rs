@@ -4,6 +4,7 @@ use serde::Deserialize;
 use sweep::{allocation, locks};
 
 use super::moment::Moment;
+use crate::chains::{Bound, Offsets, Taken};
 use crate::job::Statistic;
 use crate::peers::Peer;
 use crate::promised::Promised;
@@ -31,6 +32,14 @@ pub enum Measure {
     Planned(Peer),
     /// The processor time in which this method plans a random system, in milliseconds: the mean.
     PlanningTime(Peer),
+    /// By how many percent the bound of random chains is below that of Davare et al.
+    Reduction(Taken),
+    /// The bound of random chains, in milliseconds.
+    Length(Taken),
+    /// The bound of the `[[chain]]` that has the name of the place.
+    Chain(Bound),
+    /// The reduced data age of that chain by an analysis that knows offsets.
+    JobByJob(Offsets),
     /// Accesses to memory over time.
     Traffic(Traffic),
     /// The most accesses that a budget allows.
@@ -52,6 +61,10 @@ impl Measure {
             | Self::Schedulable(_)
             | Self::Planned(_)
             | Self::PlanningTime(_)
+            | Self::Reduction(_)
+            | Self::Length(_)
+            | Self::Chain(_)
+            | Self::JobByJob(_)
             | Self::Allowed(_)
             | Self::Promised(_) => false,
             Self::Jobs(_) | Self::Evictions(_) | Self::Console(_) | Self::Traffic(_) => true,

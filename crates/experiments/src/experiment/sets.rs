@@ -65,6 +65,32 @@ pub struct Peers {
     pub vcpu_period_us: u64,
 }
 
+/// The task sets of an experiment about chains.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chains {
+    /// How many at each place.
+    pub sets: u64,
+    /// How many with `--quick`.
+    pub quick_sets: u64,
+    /// Seed of the random numbers.
+    pub seed: u64,
+    /// How their tasks are drawn.
+    pub tasks: Tasks,
+    /// Fewest and most chains of a task set.
+    pub chains: [u64; 2],
+}
+
+/// How tasks are drawn.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tasks {
+    /// Runnables of engine control units, each a task (Kramer, Ziegenbein and Hamann, WATERS 2015).
+    Automotive,
+    /// From fewest to most tasks by UUniFast, with periods as above.
+    Uniform([u64; 2]),
+}
+
 /// What differs from place to place.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
