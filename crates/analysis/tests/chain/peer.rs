@@ -198,6 +198,10 @@ fn a_task_that_samples_another() {
     let steps = |reader| vec![Step::Triggered(peer.delays[0]), Step::Sampling(reader)];
     let chain = Chain::new(Source::Events(peer.streams[0]), steps(reader)).unwrap();
     assert_eq!(chain.reaction_time_from_event(), Ok(ns(59)));
+    // `end_to_end_latency` for the n-th of events that come as soon as they can.
+    let nth = |n: u64| 59 + peer.streams[0].shortest(n).0;
+    let latencies = [59, 74, 104, 134, 164, 194, 224, 254, 284, 314];
+    assert_eq!((1..=10).map(nth).collect::<Vec<_>>(), latencies);
     // The reader has the lower priority on the same processor, so that it does not wait for the
     // period and the writer one after the other.
     let reader = Sampling { starts_after_writer: true, ..reader };
