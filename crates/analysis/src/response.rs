@@ -236,9 +236,11 @@ impl Analyzer {
                 known = known.max(least.saturating_add(task.wcet)).min(TOO_LONG);
             }
             let asleep;
-            let (workload, gaps) = match task.suspension {
-                0 => (workload, gaps),
-                _ => {
+            // Its VCPU also waits where its own limit of accesses ends.
+            let limited = workload.contention.is_some_and(|it| it.throttle.is_some());
+            let (workload, gaps) = match task.suspension > 0 || limited {
+                false => (workload, gaps),
+                true => {
                     asleep = Workload { supply: workload.supply.with_sleep(), ..*workload };
                     (&asleep, gaps.with_sleep())
                 }

@@ -23,19 +23,31 @@
 //! # VCPUs that sleep
 //!
 //! While a task suspends itself its VCPU may wait, and that time counts as supply. Budgets at
-//! multiples of the period also come then. But the rest of a sporadic server's budget when its VCPU
-//! sleeps counts from the time at which the VCPU wakes, so that it is replenished later by the time
-//! that the VCPU had to wait for others before: `W - C` is lost in each period, not once
-//! ([`ServerSupply::with_sleep`]).
+//! multiples of the period also come then. A sporadic server gives less
+//! ([`ServerSupply::with_sleep`]), for two reasons. The rest of its budget when its VCPU sleeps
+//! counts from the time at which the VCPU wakes, so that it is replenished later by the time that
+//! the VCPU had to wait for others before. And where more than
+//! [`policy::server::REPLENISHMENTS_MAX`] parts of the budget would be kept apart, the last one is
+//! joined with what was used since, and comes one period after that.
 //!
-//! In any window of `(T - C) + (W - C) + x`, where `x` is at most `C`, such a VCPU executes or
-//! sleeps for `x`. If it has budget all the time, others leave that much. Otherwise let `y` be the
-//! last time at which it has none, and `E` what it used before that in the window. The rest of the
-//! budget was used before the window, and so all of it comes after `y` and before one period of the
-//! window is over: `C - E <= T - y`. After `y` others leave all but `W - C` of the time, which is
-//! `T - C + x - y`, and with `E` that is `x`. (This holds if the VCPU sleeps so seldom that no
-//! replenishments are joined meanwhile: less than `policy::server::REPLENISHMENTS_MAX` times in a
-//! period.)
+//! In any window of `2 G + x` with `G = (T - C) + (W - C)` and `x` at most `C`, such a VCPU
+//! executes or sleeps for `x`:
+//!
+//! - Of the parts that were used before the window only the last one can be joined with a part
+//!   `e` that is used in the window, and only while each use is a piece of one part `H`, which has
+//!   time left: otherwise there is a part behind it. Let `v` be the end of the last such use (0 if
+//!   there is none).
+//! - `H` can be used from `h` on, where `h` is at most `T - C`: all of the budget comes from then
+//!   on, and within one period of the beginning of the window. From `h` to `v` the VCPU has budget,
+//!   and others leave all but `W - C` of that time. So `v` is at most `T - C`, `W - C`, and what
+//!   the VCPU has executed (`e`) and slept until then.
+//! - Let `y` be the last time at which the VCPU has no budget, and `E` what it used before that in
+//!   the window. The rest of the budget, and `e`, come after `y` and before one period is over since
+//!   `v`: `C - E + e <= v + T - y`.
+//! - After `y` others leave all but `W - C` of the time. With `E` and what it slept before `v`
+//!   that is `x`, if all is put together.
+//!
+//! For larger demands this is repeated: `C` in each `2 G + C`.
 
 use crate::divisor::Divisor;
 use crate::utilization::Share;
@@ -62,8 +74,8 @@ pub struct ServerSupply {
     gap: u64,
     /// `W - C`, at most the gap.
     late: u64,
-    /// True if used budget is replenished one period after its use.
-    sporadic: bool,
+    /// True if a VCPU that sleeps gets less: on a sporadic server.
+    less_asleep: bool,
 }
 
 impl ServerSupply {
@@ -71,8 +83,8 @@ impl ServerSupply {
     /// period. This is the periodic resource model.
     pub fn new(server: Server) -> Self {
         let gap = server.gap().0;
-        let sporadic = server.kind() == Kind::Sporadic;
-        Self { budget: server.budget_divisor(), gap, late: gap, sporadic }
+        let less_asleep = server.kind() == Kind::Sporadic;
+        Self { budget: server.budget_divisor(), gap, late: gap, less_asleep }
     }
 
     /// Makes the supply of a server that gets its budget within `response` (`W^v`); `None` if that
@@ -83,10 +95,10 @@ impl ServerSupply {
     }
 
     /// Returns the supply for tasks that may suspend themselves, where suspension counts as supply.
-    /// Only a sporadic server gives less then.
+    /// Only a sporadic server gives less then. A repeated call changes nothing.
     pub fn with_sleep(self) -> Self {
-        match self.sporadic {
-            true => Self { gap: self.gap + self.late, late: 0, ..self },
+        match self.less_asleep {
+            true => Self { gap: 2 * (self.gap + self.late), late: 0, less_asleep: false, ..self },
             false => self,
         }
     }

@@ -124,8 +124,9 @@ fn overload_is_called_overload() {
             let task = &tasks[index];
             let suspends = task.suspension().0 > 0;
             if suspends && is_server && one.kind() == Kind::Sporadic {
-                // Each period it waits for `W - C` more.
-                has = one.budget().0 as f64 / (one.period().0 + late - one.budget().0) as f64;
+                // It gets its budget once in `C + 2 ((T - C) + (W - C))`.
+                let gap = one.gap().0 + late - one.budget().0;
+                has = one.budget().0 as f64 / (one.budget().0 + 2 * gap) as f64;
             } else if is_server {
                 has = rate;
             }
