@@ -206,6 +206,7 @@ Definition pcpu_obeys :=
   | Whole => True
   | Served own W =>
       (forall h, h <= own_number -> Servers.follows (server_of h) (does r h)) /\
+      Servers.supplies (server_of own_number) (does r own_number) /\
       Servers.in_order server_of (does r) own_number (unserved r) /\
       Servers.rarely_late server_of (does r) own_number (unserved r) (N.to_nat W) (N.to_nat (late v)) /\
       (* The VCPU is ready while a job could execute, and no job comes before its first period. *)
@@ -427,7 +428,7 @@ Qed.
 Lemma started h k x : pending (rel r) (needs r) (sched r) h k x -> starts r (own_number v) <= x.
 Proof.
   intros [R _]. pose proof (proj1 (proj2 (proj2 Ob))) as Pc. unfold pcpu_obeys in Pc. rewrite Pa in Pc.
-  destruct Pc as [_ [_ [_ [_ St]]]]. pose proof (v_jitter _ _ _ _ _ _ _ Va h k).
+  destruct Pc as [_ [_ [_ [_ [_ St]]]]]. pose proof (v_jitter _ _ _ _ _ _ _ Va h k).
   specialize (St h k). lia.
 Qed.
 
@@ -454,9 +455,9 @@ Proof.
     { unfold soundN in So. rewrite !andb_true_iff, N.ltb_lt, !N.leb_le in So. lia. }
     rewrite Nat.div_0_l, Nat.mod_0_l, Nat.min_0_r by auto. lia. }
   pose proof (proj1 (proj2 (proj2 Ob))) as Pc. unfold pcpu_obeys in Pc. rewrite Pa in Pc.
-  destruct Pc as [Fo [Or [Ra [_ _]]]].
+  destruct Pc as [Fo [Sp [Or [Ra _]]]].
   pose proof (Servers.server_supply (server_of v r) (does r) (own_number v) (unserved r)
-    all_sound Fo Or (N.to_nat W) (N.to_nat (late v)) Ra) as Q.
+    all_sound Fo Sp Or (N.to_nat W) (N.to_nat (late v)) Ra) as Q.
   rewrite own_fields in Q. apply Q; auto. apply St. lia.
 Qed.
 
@@ -470,7 +471,7 @@ Proof.
     { unfold soundN in So. rewrite !andb_true_iff, N.ltb_lt, !N.leb_le in So. lia. }
     rewrite Nat.div_0_l, Nat.mod_0_l, Nat.min_0_r by auto. lia. }
   pose proof (proj1 (proj2 (proj2 Ob))) as Pc. unfold pcpu_obeys in Pc. rewrite Pa in Pc.
-  destruct Pc as [Fo [Or [Ra [_ _]]]].
+  destruct Pc as [Fo [_ [Or [Ra _]]]].
   pose proof (Servers.server_supply_asleep (server_of v r) (does r) (own_number v) (unserved r)
     all_sound Fo Or (N.to_nat W) (N.to_nat (late v))) as Q.
   rewrite own_fields in Q. apply Q; auto. apply St. lia.
@@ -495,7 +496,7 @@ Proof.
       destruct (pending_eligible h k x) as [j El]; auto.
       { apply prompt_zero. apply (tasks_prompt i); auto. }
       pose proof (proj1 (proj2 (proj2 Ob))) as Pc. unfold pcpu_obeys in Pc. rewrite E in Pc.
-      destruct Pc as [_ [_ [_ [Rd _]]]]. eapply Rd; eauto.
+      destruct Pc as [_ [_ [_ [_ [Rd _]]]]]. eapply Rd; eauto.
   - unfold plain, is_background in Pn. rewrite E in Pn. discriminate.
 Qed.
 
@@ -519,7 +520,7 @@ Proof.
     1, 2: apply (asleep_supply own W E); auto; congruence.
     eapply Nat.le_trans; [apply (ready_supply own W E); auto|].
     + intros x X. pose proof (proj1 (proj2 (proj2 Ob))) as Pc. unfold pcpu_obeys in Pc. rewrite E in Pc.
-      destruct Pc as [_ [_ [_ [Rd _]]]].
+      destruct Pc as [_ [_ [_ [_ [Rd _]]]]].
       destruct (Need x X) as [Q|[Q|[k Q]]]; [rewrite NT in Q; discriminate| |].
       * apply existsb_exists in Q. destruct Q as [h [_ Q]]. apply existsb_exists in Q.
         destruct Q as [k [_ Q]]. eapply Rd; eauto.

@@ -84,6 +84,14 @@ Proof.
   - destruct IHn as [x [X Q]]; [lia|]. exists x. split; auto. lia.
 Qed.
 
+(* A count takes all values on its way. *)
+Lemma cnt_reaches p t w v : v < cnt p t w -> exists n, n < w /\ cnt p t n = v /\ p (t + n) = true.
+Proof.
+  induction w; simpl; intros H; [lia|]. destruct (le_lt_dec (cnt p t w) v) as [L|L].
+  - exists w. destruct (p (t + w)) eqn:E; [|lia]. repeat split; auto. lia.
+  - destruct (IHw L) as [n [N Q]]. exists n. split; auto.
+Qed.
+
 Lemma sum_ext f g n : (forall d, d < n -> f d <= g d) -> sum f n <= sum g n.
 Proof.
   induction n; simpl; intros H; auto.

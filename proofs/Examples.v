@@ -53,9 +53,9 @@ Definition in_second d := (1 <=? d) && (d <=? 3).
 Definition behaves h : Servers.behaviour :=
   match h with
   | 0 => {| Servers.used := fun x => in_first (x mod 5); Servers.ready := fun _ => true;
-            Servers.avail := fun n => n * 5 |}
+            Servers.due := fun _ _ => 0 |}
   | _ => {| Servers.used := fun x => in_second (x mod 5); Servers.ready := fun _ => true;
-            Servers.avail := fun n => n / 3 * 5 |}
+            Servers.due := fun x j => (cnt (fun x => in_second (x mod 5)) 0 x + j) / 3 * 5 |}
   end.
 
 Definition run_of v sched susp : run :=
@@ -188,32 +188,45 @@ Proof.
   apply pattern. lia.
 Qed.
 
-Lemma second_uses k d : d <= 5 -> uses (fun x => in_second (x mod 5)) (k * 5 + d) = k * 3 + cnt in_second 0 d.
+Lemma second_uses k d : d <= 5 ->
+  cnt (fun x => in_second (x mod 5)) 0 (k * 5 + d) = k * 3 + cnt in_second 0 d.
 Proof.
-  intros L. unfold uses. rewrite cnt_add, pattern_whole, Nat.add_0_l, pattern by lia. reflexivity.
+  intros L. rewrite cnt_add, pattern_whole, Nat.add_0_l, pattern by lia. reflexivity.
 Qed.
 
 Lemma third n m : m < 3 -> (n * 3 + m) / 3 = n.
 Proof. intros. rewrite Nat.add_comm, Nat.div_add, Nat.div_small by lia. lia. Qed.
 
-Lemma second_follows k s : Servers.follows (server_of (served k) (run_of (served k) s never) 1) (behaves 1).
+(* The next slots of a budget of 3 in a period of 5 are due in time, and not early. *)
+Lemma second_put_back x j : j < 3 -> put_back 3 5 (Servers.used (behaves 1)) (Servers.due (behaves 1)) x j
+  = Servers.due (behaves 1) (S x) j.
 Proof.
-  assert (A : forall n, (n + 3) / 3 * 5 = n / 3 * 5 + 5).
-  { intros n. replace (n + 3) with (n + 1 * 3) by lia. rewrite Nat.div_add by lia. lia. }
-  destruct k; unfold Servers.follows; simpl.
-  1, 2: split; [|simpl; intros; lia]; intros j; unfold begin; simpl Servers.period;
-    simpl Servers.start; rewrite Nat.add_0_l; change (Pos.to_nat 5) with 5;
-    rewrite (pattern in_second) by lia; simpl; lia.
-  unfold Servers.replenished; simpl. change (Pos.to_nat 5) with 5. change (Pos.to_nat 3) with 3.
-  repeat split.
-  - intros n. apply Nat.mul_le_mono_r, Nat.div_le_mono; lia.
-  - intros n. rewrite A. lia.
-  - intros x U. destruct (slot x) as [j [d [-> D]]]. rewrite second_uses by lia.
-    pose proof (used_second 0 j d D) as V. simpl in V. rewrite V in U. clear V.
-    slots d; try discriminate U; simpl cnt; rewrite third by lia; lia.
-  - intros x Q. discriminate.
-  - intros n L. rewrite Nat.div_small by lia. lia.
-  - intros n _. rewrite A. lia.
+  intros L. unfold put_back. cbn [behaves Servers.used Servers.due cnt]. rewrite Nat.add_0_l.
+  destruct (in_second (x mod 5)); [|now rewrite Nat.add_0_r].
+  set (n := cnt _ 0 x). destruct (Nat.eqb_spec (S j) 3).
+  - replace (n + 1 + j) with (n + 0 + 1 * 3) by lia. rewrite Nat.div_add by lia. lia.
+  - do 2 f_equal. lia.
+Qed.
+
+Lemma second_follows k s :
+  Servers.follows (server_of (served k) (run_of (served k) s never) 1) (behaves 1) /\
+  Servers.supplies (server_of (served k) (run_of (served k) s never) 1) (behaves 1).
+Proof.
+  destruct k; unfold Servers.follows, Servers.supplies, server_of; cbn -[behaves N.to_nat];
+    change (N.to_nat 5) with 5; change (N.to_nat 3) with 3.
+  1, 2: split; [split; [|cbn; intros; lia]|exact I]; intros j; unfold begin; cbn [Servers.period Servers.start];
+    rewrite Nat.add_0_l; cbn [behaves Servers.used]; change (N.to_nat 5) with 5;
+    rewrite (pattern in_second) by lia; cbn; lia.
+  split; [repeat split|].
+  - intros x U. destruct (slot x) as [j [d [-> D]]]. unfold sporadic_contends. cbn [behaves Servers.ready Servers.due].
+    rewrite second_uses, Nat.add_0_r by lia. rewrite used_second in U by auto.
+    apply Nat.leb_le. slots d; try discriminate U; simpl cnt; rewrite third by lia; lia.
+  - intros x j _. cbn [behaves Servers.due]. apply Nat.mul_le_mono_r, Nat.div_le_mono; lia.
+  - intros x [_ [->|Q]]; [lia|discriminate].
+  - intros x j L. now rewrite second_put_back.
+  - intros x _ _. split.
+    + intros [->|[_ [->|Q]]] j L; [| |discriminate]; cbn [behaves Servers.due cnt]; rewrite Nat.div_small by lia; lia.
+    + intros _ j L. now rewrite second_put_back.
 Qed.
 
 Lemma second_in_order k s x :
@@ -224,7 +237,7 @@ Proof.
   destruct k; unfold Servers.wants, contends, sporadic_contends, Servers.counts_as_ready; simpl.
   1, 2: change (Pos.to_nat 5) with 5; change (Pos.to_nat 3) with 3;
     rewrite (in_period_of in_second) by auto; slots d; auto; discriminate.
-  rewrite second_uses by lia. slots d; auto. simpl cnt.
+  rewrite second_uses, Nat.add_0_r by lia. slots d; auto. simpl cnt.
   replace (j * 3 + 3) with ((j + 1) * 3 + 0) by lia. rewrite third by lia.
   intros Q. apply Nat.leb_le in Q. lia.
 Qed.
@@ -248,6 +261,7 @@ Proof.
   - constructor; [apply ordered|discriminate|]. intros. rewrite cnt_none; [lia|auto].
   - unfold pcpu_obeys. simpl at_place. unfold own_number. simpl length. repeat split.
     + intros [|[|h]] L; [apply (first_follows (served k)); reflexivity|apply second_follows|lia].
+    + apply second_follows.
     + intros x [|[|h]] L W; [| |lia]; right.
       * exists 0. split; auto. eapply first_in_order; eauto. reflexivity.
       * destruct (second_in_order k _ x W); [exists 0|exists 1]; auto.

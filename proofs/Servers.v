@@ -14,8 +14,8 @@ Inductive kind := Periodic | Deferrable | Sporadic.
 Record server := { of_kind : kind; budget : nat; limit : nat; period : nat; start : nat }.
 
 (* What happens to a server: in which slots it uses its budget and its VCPU is ready; and for a
-   sporadic one, from when on its slots are available. *)
-Record behaviour := { used : nat -> bool; ready : nat -> bool; avail : nat -> nat }.
+   sporadic one, before each slot, from when on the next slots of its budget can be used. *)
+Record behaviour := { used : nat -> bool; ready : nat -> bool; due : nat -> nat -> nat }.
 
 (* An idling periodic server uses its budget whether or not its VCPU is ready. *)
 Definition counts_as_ready s b x :=
@@ -24,24 +24,27 @@ Definition counts_as_ready s b x :=
 (* The server has budget, and is to use it. *)
 Definition wants s b x :=
   match of_kind s with
-  | Sporadic => sporadic_contends (used b) (ready b) (avail b) x
+  | Sporadic => sporadic_contends (ready b) (due b) x
   | _ => contends (budget s) (period s) (start s) (used b) (counts_as_ready s b) x
   end.
 
-(* The rules of each kind. *)
+(* The rules of each kind that VCPUs below rely on. *)
 Definition renewed s b :=
   (forall k, cnt (used b) (begin (period s) (start s) k) (period s) <= budget s) /\
   (forall x, x < start s -> used b x = false).
 
-Definition replenished s b :=
-  (forall n, avail b n <= avail b (S n)) /\
-  (forall n, avail b n + period s <= avail b (n + budget s)) /\
-  used_if_available (used b) (avail b) /\
-  (forall x, ready b x = false -> x < avail b (uses (used b) x)) /\
-  replenished_in_time (budget s) (period s) (start s) (ready b) (avail b).
-
 Definition follows s b :=
-  match of_kind s with Sporadic => replenished s b | _ => renewed s b end.
+  match of_kind s with
+  | Sporadic => not_early (budget s) (period s) (used b) (ready b) (due b)
+  | _ => renewed s b
+  end.
+
+(* The rule that the VCPU itself relies on, too, if its server is sporadic. *)
+Definition supplies s b :=
+  match of_kind s with
+  | Sporadic => in_time (budget s) (period s) (start s) (used b) (ready b) (due b)
+  | _ => True
+  end.
 
 Definition sound s := 0 < budget s /\ budget s <= limit s /\ limit s <= period s.
 
@@ -164,39 +167,11 @@ End Renewed.
 
 Lemma sporadic_window t w : of_kind s = Sporadic -> calm s b t -> cnt (used b) t w <= ceil w T * B.
 Proof.
-  intros K Ca. unfold follows in Fo. rewrite K in Fo. destruct Fo as [O [Sp [UA [Wt _]]]].
-  assert (P : 0 < T /\ 0 < budget s /\ budget s <= B) by (unfold sound in So; unfold T, B; lia).
-  assert (Mono : forall n m, n <= m -> avail b n <= avail b m).
-  { induction 1; [lia|]. pose proof (O m). lia. }
-  (* The next slot is not available before [t]. *)
-  assert (N : t <= avail b (uses (used b) t)).
-  { destruct t as [|x]; [lia|]. destruct Ca as [Ca|Ca]; [lia|].
-    replace (S x - 1) with x in Ca by lia. unfold wants in Ca. rewrite K in Ca.
-    assert (X : x < avail b (uses (used b) x)).
-    { unfold sporadic_contends in Ca. destruct (ready b x) eqn:Rx; [|auto]. simpl in Ca.
-      apply Nat.leb_gt in Ca. auto. }
-    unfold uses in *. simpl. destruct (used b x) eqn:Ux.
-    - pose proof (UA x Ux) as UAx. unfold uses in UAx. lia.
-    - rewrite Nat.add_0_r. lia. }
-  pose proof (ceil_covers w T ltac:(lia)) as M. set (m := ceil w T) in *.
-  assert (Far : forall j, avail b (uses (used b) t) + j * T
-                          <= avail b (uses (used b) t + j * budget s)).
-  { induction j; [simpl; rewrite !Nat.add_0_r; lia|]. pose proof (Sp (uses (used b) t + j * budget s)).
-    replace (uses (used b) t + S j * budget s) with (uses (used b) t + j * budget s + budget s) by lia.
-    fold T in H. lia. }
-  destruct (le_lt_dec (cnt (used b) t w) (m * budget s)) as [A|A].
-  { eapply Nat.le_trans; [apply A|]. apply Nat.mul_le_mono_l. lia. }
-  exfalso.
-  (* Some slot of the window is used with a number that is available only after the window. *)
-  assert (Q : forall n v, n <= w -> v < cnt (used b) t n ->
-    avail b (uses (used b) t + v) < t + n).
-  { induction n; simpl; intros v Ln Lv; [lia|]. destruct (used b (t + n)) eqn:U.
-    - destruct (Nat.eq_dec v (cnt (used b) t n)) as [->|].
-      + pose proof (UA _ U) as UAx. unfold uses in UAx. rewrite cnt_add, Nat.add_0_l in UAx.
-        unfold uses. lia.
-      + assert (avail b (uses (used b) t + v) < t + n) by (apply IHn; lia). lia.
-    - assert (avail b (uses (used b) t + v) < t + n) by (apply IHn; lia). lia. }
-  pose proof (Q w (m * budget s) (le_n _) A). pose proof (Far m). lia.
+  intros K Ca. unfold follows in Fo. rewrite K in Fo. unfold calm, wants in Ca. rewrite K in Ca.
+  assert (P : 0 < budget s /\ budget s <= B /\ B <= T) by (unfold sound in So; unfold T, B; lia).
+  pose proof (sporadic_uses (budget s) T T (used b) (ready b) (due b)
+    ltac:(lia) ltac:(lia) ltac:(lia) Fo t Ca w) as Q.
+  eapply Nat.le_trans; [exact Q|]. apply Nat.mul_le_mono_l. lia.
 Qed.
 
 (* INTERFERENCE. What a server takes in a window that begins when it is calm. *)
@@ -254,6 +229,7 @@ Qed.
 
 Hypothesis Sound : forall h, h <= i -> sound (servers h).
 Hypothesis Follows : forall h, h <= i -> follows (servers h) (does h).
+Hypothesis Supplies : supplies (servers i) (does i).
 Hypothesis Order : in_order.
 
 Lemma last_calm t : exists t0, t0 <= t /\ (forall h, h < i -> calm (servers h) (does h) t0) /\
@@ -340,8 +316,8 @@ Proof.
   pose proof (leaves_budget W Lt Ra E) as Lv. destruct (Sound i (le_n _)) as [PB [BL _]].
   pose proof serves_own as Serve. unfold wants in Serve. rewrite K in Serve.
   pose proof (Follows i (le_n _)) as Fo. unfold follows in Fo. rewrite K in Fo.
-  destruct Fo as [O [_ [UA [_ Rt]]]].
-  apply (sporadic_supply _ _ W (start (servers i)) (used (does i)) (ready (does i)) taken
-    (avail (does i)) PB ltac:(lia) WT Lv Serve Rt UA); auto.
+  unfold supplies in Supplies. rewrite K in Supplies.
+  apply (sporadic_supply _ (period (servers i)) W (start (servers i)) (used (does i)) (ready (does i)) taken
+    (due (does i)) PB ltac:(lia) WT Lv Serve (proj1 Fo) Supplies); auto.
 Qed.
 End Pcpu.

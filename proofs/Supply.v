@@ -4,7 +4,8 @@
    for a server with budget [B] and period [T] that has its budget after [W] slots at the latest.
    The theorems say that the three kinds of servers supply as much: [replenished_supply] for
    periodic and deferrable servers, [sporadic_supply] for sporadic ones. They need one thing of the
-   VCPUs above: [leaves], which [Servers.v] proves. *)
+   VCPUs above: [leaves], which [Servers.v] proves. [sporadic_uses] says how much a sporadic server takes
+   from others. *)
 From Coq Require Import Arith Lia Bool List.
 From Bulkhead Require Import Counting.
 
@@ -173,56 +174,148 @@ Qed.
 End Replenished.
 
 Section Sporadic.
-(* A sporadic server as the sequence of the slots that it uses: [avail n] is the time from which on
-   the [n]-th of them could be used. A used slot is replenished one period after that time, so that
-   slot [n + B] is available then, or as soon as the VCPU is ready again. *)
+(* A sporadic server has [B] slots of budget, and each of them has a time from which on it can be used:
+   [due x j] is that of the [j]-th next one, from 0 on, as it is before slot [x]. The rules say nothing
+   else of these times, so that a server may move them to later ones whenever its VCPU becomes ready:
+   the hypervisor does when it joins replenishments. *)
 Variables B T W start : nat.
 Variables used ready taken : nat -> bool.
-Variable avail : nat -> nat.
+Variable due : nat -> nat -> nat.
 
-Definition uses t := cnt used 0 t.
-Definition sporadic_contends x := ready x && (avail (uses x) <=? x).
+Definition becomes_ready x := ready x = true /\ (x = 0 \/ ready (x - 1) = false).
+Definition sporadic_contends x := ready x && (due x 0 <=? x).
 Definition sporadic_serves :=
   forall x, sporadic_contends x = true -> taken x = false -> used x = true.
 
-(* Replenishments, for the supply. While the VCPU is ready, from [t] to [u], a slot that was available
-   at [avail n] is replenished in time; what was due before [t] is available at [t]. From [start] on
-   all of the budget is there. *)
-Definition replenished_in_time := forall t u, start <= t <= u ->
-  (forall x, t <= x <= u -> ready x = true) ->
-  (forall n, n < B -> avail n <= t) /\
-  (forall n, avail n + T <= u -> avail (n + B) <= Nat.max (avail n + T) t).
-Definition used_if_available := forall x, used x = true -> avail (uses x) <= x.
+(* The times after slot [x], if no slot of budget is moved: one that was used in [x] becomes the last one,
+   a period after the time from which on it could be used. *)
+Definition put_back x j :=
+  if used x then if Datatypes.S j =? B then due x 0 + T else due x (Datatypes.S j) else due x j.
+
+(* For others: budget is used only if it can be, one slot after the other; what a VCPU did not use while
+   it waited can be used from now on; and no time is earlier than it has to be. *)
+Definition not_early :=
+  (forall x, used x = true -> sporadic_contends x = true) /\
+  (forall x j, Datatypes.S j < B -> due x j <= due x (Datatypes.S j)) /\
+  (forall x, becomes_ready x -> x <= due x 0) /\
+  (forall x j, j < B -> put_back x j <= due (Datatypes.S x) j).
+
+(* For the supply: when the VCPU becomes ready, all slots of the budget fit one after the other between
+   their times and the end of one period; and no time is later than it has to be while the VCPU stays
+   ready. *)
+Definition in_time := forall x, start <= x -> ready x = true ->
+  (x = start \/ becomes_ready x -> forall j, j < B -> due x j + (B - j) <= x + T) /\
+  (ready (Datatypes.S x) = true -> forall j, j < B -> due (Datatypes.S x) j <= put_back x j).
 
 Hypothesis Bpos : 0 < B.
 Hypothesis BW : B <= W.
 Hypothesis WT : W <= T.
-Hypothesis L : leaves taken B W.
-Hypothesis S : sporadic_serves.
-Hypothesis Rep : replenished_in_time.
-Hypothesis UA : used_if_available.
 
-(* Slots that were used before [t] were used at different times. *)
-Lemma used_before t j : j < uses t -> avail j + (uses t - j) <= t.
+(* Nothing of what can be used in a window can be used before it if the server did not want the slot
+   before: the slots of a budget are due in a period each. *)
+Section NotEarly.
+Hypothesis E : not_early.
+Variable t : nat.
+
+Let spread n := forall j m r, j < B -> r < B -> cnt used t n + j = m * B + r -> t + m * T <= due (t + n) j.
+Let asleep n := 0 < t /\ forall y, t <= Datatypes.S y <= t + n -> ready y = false.
+
+Lemma spread_from n : cnt used t n = 0 -> t <= due (t + n) 0 -> spread n.
 Proof.
-  unfold uses. induction t; simpl; [lia|]. destruct (used t) eqn:U; [|intros; rewrite Nat.add_0_r in *; specialize (IHt H); lia].
-  intros H. pose proof (UA t U) as A. unfold uses in A.
-  destruct (Nat.eq_dec j (cnt used 0 t)) as [->|]; [lia|]. specialize (IHt ltac:(lia)). lia.
+  destruct E as [_ [O _]]. intros Z D j m r Lj Lr Q. rewrite Z in Q.
+  assert (m = 0) by nia. subst m.
+  assert (G : forall i, i < B -> due (t + n) 0 <= due (t + n) i).
+  { induction i; intros; [lia|]. pose proof (O (t + n) i). lia. }
+  pose proof (G j Lj). lia.
 Qed.
 
-(* In a window in which the VCPU is ready, slot [m * B + j] is available in time. *)
-Lemma available t u m j : start <= t <= u -> (forall x, t <= x <= u -> ready x = true) -> j < B ->
-  t + m * T + (T - B + j) <= u -> avail (uses t + (m * B + j)) <= t + m * T + (T - B + j).
+Lemma spread_awake n : asleep n -> ready (t + n) = true -> spread n.
 Proof.
-  intros St Rd Lj. destruct (Rep t u St Rd) as [R1 R2]. induction m; intros U.
-  - set (n := uses t + j). replace (uses t + (0 * B + j)) with n by (unfold n; lia).
-    destruct (le_lt_dec B n).
-    + replace n with ((n - B) + B) by lia.
-      pose proof (used_before t (n - B) ltac:(unfold n in *; lia)).
-      pose proof (R2 (n - B)). unfold n in *. lia.
-    + pose proof (R1 n l). lia.
-  - replace (uses t + (Datatypes.S m * B + j)) with (uses t + (m * B + j) + B) by lia.
-    simpl in U. pose proof (R2 (uses t + (m * B + j))). lia.
+  destruct E as [U [_ [R _]]]. intros [P A] Rn. apply spread_from.
+  - apply cnt_none. intros x X. destruct (used x) eqn:Ux; auto. apply U in Ux.
+    unfold sporadic_contends in Ux. rewrite A in Ux by lia. discriminate.
+  - assert (t + n <= due (t + n) 0); [|lia]. apply R. split; auto. right. apply A. lia.
+Qed.
+
+Hypothesis Calm : t = 0 \/ sporadic_contends (t - 1) = false.
+
+Lemma spread_or_asleep n : asleep n \/ spread n.
+Proof.
+  destruct E as [U [O [R P]]]. induction n.
+  - destruct (Nat.eq_dec t 0) as [Et|Et]; [right; apply spread_from; [reflexivity|lia]|].
+    destruct Calm as [|C]; [lia|]. destruct (ready (t - 1)) eqn:Rx.
+    + right. apply spread_from; [reflexivity|]. pose proof (P (t - 1) 0 Bpos) as Q.
+      replace (Datatypes.S (t - 1)) with (t + 0) in Q by lia. unfold put_back in Q.
+      destruct (used (t - 1)) eqn:Ux; [apply U in Ux; congruence|].
+      unfold sporadic_contends in C. rewrite Rx in C. simpl in C. apply Nat.leb_gt in C. lia.
+    + left. split; [lia|]. intros y Y. now replace y with (t - 1) by lia.
+  - assert (D : spread n \/ asleep n /\ ready (t + n) = false).
+    { destruct IHn as [H|H]; auto. destruct (ready (t + n)) eqn:Rn; auto. left. now apply spread_awake. }
+    destruct D as [D|[[A1 A2] Rn]].
+    + right. intros j m r Lj Lr Q. rewrite Nat.add_succ_r. pose proof (P (t + n) j Lj) as F.
+      unfold put_back in F. cbn [cnt] in Q. destruct (used (t + n)).
+      * destruct (Nat.eqb_spec (Datatypes.S j) B) as [Ej|Ej].
+        -- destruct m as [|m]; [nia|]. pose proof (D 0 m r Bpos Lr ltac:(simpl in Q; lia)). simpl. lia.
+        -- pose proof (D (Datatypes.S j) m r ltac:(lia) Lr ltac:(lia)). lia.
+      * pose proof (D j m r Lj Lr ltac:(lia)). lia.
+    + left. split; auto. intros y Y. destruct (Nat.eq_dec y (t + n)) as [->|]; auto. apply A2. lia.
+Qed.
+
+(* INTERFERENCE of a sporadic server. *)
+Theorem sporadic_uses w : cnt used t w <= ceil w T * B.
+Proof.
+  pose proof (ceil_covers w T ltac:(lia)) as M. set (m := ceil w T) in *.
+  destruct (le_lt_dec (cnt used t w) (m * B)) as [|G]; auto. exfalso.
+  destruct (cnt_reaches used t w (m * B) G) as [n [Ln [Cn Un]]].
+  pose proof (proj1 E _ Un) as C. unfold sporadic_contends in C. apply andb_true_iff in C.
+  destruct C as [Rn Du]. apply Nat.leb_le in Du.
+  assert (D : spread n) by (destruct (spread_or_asleep n); auto; now apply spread_awake).
+  pose proof (D 0 m 0 Bpos Bpos ltac:(lia)). lia.
+Qed.
+End NotEarly.
+
+Section InTime.
+Hypothesis L : leaves taken B W.
+Hypothesis S : sporadic_serves.
+Hypothesis U : forall x, used x = true -> sporadic_contends x = true.
+Hypothesis I : in_time.
+
+Lemma used_when_due x : used x = true -> due x 0 <= x.
+Proof.
+  intros Q. apply U in Q. unfold sporadic_contends in Q. apply andb_true_iff in Q. now apply Nat.leb_le.
+Qed.
+
+(* What holds when the VCPU becomes ready holds while it stays ready. *)
+Lemma fits t : start <= t -> ready t = true -> forall j, j < B -> due t j + (B - j) <= t + T.
+Proof.
+  induction t as [|x IH]; intros St Rt.
+  - apply (I 0); auto. right. split; auto.
+  - destruct (Nat.eq_dec (Datatypes.S x) start) as [Q|Q]; [apply I; auto|].
+    destruct (ready x) eqn:Rx.
+    2: { apply I; auto. right. split; auto. right. now replace (Datatypes.S x - 1) with x by lia. }
+    specialize (IH ltac:(lia) eq_refl). intros j Lj.
+    pose proof (proj2 (I x ltac:(lia) Rx) Rt j Lj) as P. unfold put_back in P. destruct (used x) eqn:Ux.
+    + pose proof (used_when_due x Ux). destruct (Nat.eqb_spec (Datatypes.S j) B); [lia|].
+      pose proof (IH (Datatypes.S j) ltac:(lia)). lia.
+    + pose proof (IH j Lj). lia.
+Qed.
+
+(* In a window in which the VCPU is ready, slot [m * B + r] of it is due in time. *)
+Lemma due_in_time t n : start <= t -> (forall x, t <= x <= t + n -> ready x = true) ->
+  forall j m r, j < B -> r < B -> cnt used t n + j = m * B + r -> due (t + n) j <= t + m * T + (T - B + r).
+Proof.
+  intros St. induction n; intros Rd j m r Lj Lr Q.
+  - simpl in Q. assert (m = 0) by nia. subst m. rewrite Nat.add_0_r.
+    pose proof (fits t St (Rd t ltac:(lia)) j Lj). lia.
+  - assert (R0 : ready (t + n) = true) by (apply Rd; lia).
+    assert (R1 : ready (Datatypes.S (t + n)) = true) by (apply Rd; lia).
+    specialize (IHn ltac:(intros; apply Rd; lia)). rewrite Nat.add_succ_r.
+    pose proof (proj2 (I (t + n) ltac:(lia) R0) R1 j Lj) as P.
+    unfold put_back in P. cbn [cnt] in Q. destruct (used (t + n)).
+    + destruct (Nat.eqb_spec (Datatypes.S j) B).
+      * destruct m as [|m]; [nia|]. pose proof (IHn 0 m r Bpos Lr ltac:(simpl in Q; lia)). simpl. lia.
+      * pose proof (IHn (Datatypes.S j) m r ltac:(lia) Lr ltac:(lia)). lia.
+    + pose proof (IHn j m r Lj Lr ltac:(lia)). lia.
 Qed.
 
 (* THE SUPPLY of a sporadic server, in any window in which its VCPU is ready. *)
@@ -232,38 +325,30 @@ Proof.
   intros St Rd. destruct (Nat.eq_dec w 0) as [->|W0].
   { unfold sbf. simpl. replace (stair B T 0) with (stair B T (0 * T + 0)) by now f_equal.
     rewrite stair_at by lia. lia. }
-  (* The last time at which nothing is available. *)
-  assert (X : exists f, t <= f <= t + w /\ (forall x, f <= x < t + w -> sporadic_contends x = true) /\
-    (f = t \/ f < avail (uses f) + 1)).
-  { assert (G : forall n, n <= w -> exists f, t <= f <= t + n /\
-      (forall x, f <= x < t + n -> sporadic_contends x = true) /\ (f = t \/ f < avail (uses f) + 1)).
-    { induction n; intros N.
-      - exists t. split; [lia|]. split; [intros; lia|now left].
-      - destruct IHn as [f [F1 [F2 F3]]]; [lia|]. destruct (sporadic_contends (t + n)) eqn:Q.
-        + exists f. split; [lia|]. split; auto. intros x X.
-          destruct (Nat.eq_dec x (t + n)) as [->|]; auto. apply F2. lia.
-        + exists (t + Datatypes.S n). split; [lia|]. split; [intros; lia|right].
-          unfold sporadic_contends in Q. rewrite Rd in Q by lia. simpl in Q. apply Nat.leb_gt in Q.
-          unfold uses. replace (t + Datatypes.S n) with (Datatypes.S (t + n)) by lia. simpl.
-          destruct (used (t + n)) eqn:U.
-          * pose proof (UA _ U). lia.
-          * rewrite Nat.add_0_r. fold (uses (t + n)). lia. }
-    apply G. auto. }
-  destruct X as [f [F1 [F2 F3]]]. set (n := t + w - f).
-  assert (U : cnt (fun x => negb (taken x)) f n <= cnt used f n).
-  { apply cnt_le. intros x X Fx. apply negb_true_iff in Fx. apply S; auto. apply F2. unfold n in X. lia. }
-  pose proof (leaves_more taken B T W f n Bpos BW WT L) as M.
-  rewrite (cnt_sub used t (f - t) w) by lia. replace (t + (f - t)) with f by lia.
-  replace (w - (f - t)) with n by (unfold n; lia).
-  set (v := cnt used t (f - t)).
-  assert (Uf : uses f = uses t + v).
-  { unfold uses, v. rewrite (cnt_sub used 0 t f) by lia. now rewrite Nat.add_0_l. }
-  destruct (stair_split B v) as [m [j [Ev Ej]]]; [lia|].
-  assert (Ff : f <= t + m * T + (T - B + j)).
-  { destruct F3 as [->|F3]; [lia|]. rewrite Uf, Ev in F3.
-    destruct (le_lt_dec (t + m * T + (T - B + j)) (t + w - 1)) as [U1|U1]; [|lia].
-    pose proof (available t (t + w - 1) m j ltac:(lia) ltac:(intros; apply Rd; lia) Ej U1). lia. }
-  unfold sbf. eapply Nat.le_trans; [apply (stair_mono B T _ (m * T + j + (n - (W - B)))); lia|].
+  (* From [t + f] on the server contends, and the slot before is the last in which nothing is due. *)
+  assert (X : forall n, n <= w -> exists f, f <= n /\
+    (forall x, t + f <= x < t + n -> sporadic_contends x = true) /\
+    (f = 0 \/ exists g, f = Datatypes.S g /\ t + f <= due (t + g) 0 /\ used (t + g) = false)).
+  { induction n; intros N.
+    - exists 0. repeat split; auto. intros; lia.
+    - destruct IHn as [f [F1 [F2 F3]]]; [lia|]. destruct (sporadic_contends (t + n)) eqn:Q.
+      + exists f. repeat split; auto. intros x X.
+        destruct (Nat.eq_dec x (t + n)) as [->|]; auto. apply F2. lia.
+      + exists (Datatypes.S n). repeat split; auto; [intros; lia|]. right. exists n. split; auto. split.
+        * unfold sporadic_contends in Q. rewrite Rd in Q by lia. simpl in Q. apply Nat.leb_gt in Q. lia.
+        * destruct (used (t + n)) eqn:Un; auto. apply U in Un. congruence. }
+  destruct (X w (le_n _)) as [f [F1 [F2 F3]]]. set (n := w - f).
+  assert (G : cnt (fun x => negb (taken x)) (t + f) n <= cnt used (t + f) n).
+  { apply cnt_le. intros x X' Fx. apply negb_true_iff in Fx. apply S; auto. apply F2. unfold n in X'. lia. }
+  pose proof (leaves_more taken B T W (t + f) n Bpos BW WT L) as M.
+  rewrite (cnt_sub used t f w) by auto. fold n. set (v := cnt used t f) in *.
+  destruct (stair_split B v) as [m [r [Ev Er]]]; [lia|].
+  assert (Ff : f <= m * T + (T - B + r)).
+  { destruct F3 as [->|[g [-> [F3 F4]]]]; [lia|].
+    pose proof (due_in_time t g St ltac:(intros; apply Rd; lia) 0 m r Bpos Er) as D.
+    unfold v in Ev. cbn [cnt] in Ev. rewrite F4 in Ev. lia. }
+  unfold sbf. eapply Nat.le_trans; [apply (stair_mono B T _ (m * T + r + (n - (W - B)))); unfold n in *; lia|].
   eapply Nat.le_trans; [apply stair_step; lia|]. lia.
 Qed.
+End InTime.
 End Sporadic.

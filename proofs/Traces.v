@@ -5,11 +5,10 @@
    first two what a server of the model does, and compares with the third. What a successful check
    means for periodic and deferrable servers is [trace_sound]: budget is used exactly in the slots
    that the model's server [contends] for and gets, and never more than the budget in a period. For
-   sporadic servers [sporadic_trace] computes the sequence [avail] of the model, and [sporadic_sound]
-   says that it has the property on which interference rests: a slot is available again one period
-   after it was available before. *)
+   sporadic servers the model is [Sporadic.v], and [sporadic_sound] says that the trace follows all rules
+   on which the theorems rest. *)
 From Coq Require Import Arith Lia Bool List NArith.
-From Bulkhead Require Import Counting Supply.
+From Bulkhead Require Import Counting Supply Sporadic.
 From Bulkhead Require Servers.
 Import ListNotations.
 
@@ -107,70 +106,84 @@ End Renewed.
 
 (** * Sporadic servers *)
 
-(* [now]; [since]: from when on the VCPU is ready, if it is; [next]: from when on each of the [B] next
-   slots is replenished, the first one in front. Returns when each used slot was available. *)
-Fixpoint sporadic_trace (T now : N) (since : option N) (next : list N) (l : list slot) : option (list N) :=
+(* [next]: the queue of [Sporadic.v]; [was]: whether the VCPU was ready in the slot before; [loses]: the
+   server may lose what could have been used for long. *)
+Fixpoint sporadic_trace (most B T : N) (loses : bool) (now : N) (was : bool) (next : list N) (l : list slot) : bool :=
   match l with
-  | [] => Some []
+  | [] => true
   | s :: r =>
-      let since := if is_ready s then Some (match since with Some t => t | None => now end) else None in
-      match since, next with
-      | Some t, due :: later =>
-          let got := (due <=? now)%N && negb (is_taken s) in
-          if Bool.eqb (is_used s) got then
-            if got then
-              let available := N.max due t in
-              option_map (cons available) (sporadic_trace T (now + 1) since (later ++ [(available + T)%N]) r)
-            else sporadic_trace T (now + 1) since next r
-          else None
-      | _, _ => if is_used s then None else sporadic_trace T (now + 1) since next r
-      end
+      let next := if is_ready s && negb was then wake most now next else next in
+      let due := nth 0 next 0%N in
+      Bool.eqb (is_used s) (is_ready s && (due <=? now)%N && negb (is_taken s)) &&
+      (loses || negb (is_used s) || (now + B <=? due + T)%N) &&
+      sporadic_trace most B T loses (now + 1) (is_ready s) (if is_used s then use B T now next else next) r
   end.
 
-Lemma sporadic_gives T l : forall now since next all,
-  sporadic_trace T now since next l = Some all -> forall n, n < length all -> n < length next ->
-  (nth n next 0 <= nth n all 0)%N.
+Section SporadicTrace.
+Variables (most B T : N) (loses : bool) (l : list slot).
+Hypothesis Bpos : (0 < B)%N.
+Hypothesis BT : (B <= T)%N.
+
+Let used := used_at l.
+Let ready := ready_at false l.
+Let queue := queue most B T used ready.
+
+(* What is checked of a slot. *)
+Let good x :=
+  used x = ready x && (nth 0 (queue x) 0 <=? N.of_nat x)%N && negb (is_taken (at_slot l x)) /\
+  (loses = false -> used x = true -> (N.of_nat x + B <= nth 0 (queue x) 0 + T)%N).
+
+Lemma sporadic_correct : forall n x, x + n = length l ->
+  sporadic_trace most B T loses (N.of_nat x) (match x with 0 => false | S y => ready y end)
+    (match x with 0 => full B | S y => left most B T used ready y end) (skipn x l) = true ->
+  forall y, x <= y < length l -> good y.
 Proof.
-  induction l as [|s l IH]; intros now since next all E n Ln Nn; cbn [sporadic_trace] in E.
-  - injection E as <-. simpl in Ln. lia.
-  - destruct (if is_ready s then _ else None) as [t|] eqn:Si.
-    + destruct next as [|due later]; [simpl in Nn; lia|].
-      destruct (Bool.eqb _ _); [|discriminate]. destruct ((due <=? now)%N && negb (is_taken s)).
-      * destruct (sporadic_trace T (now + 1) (Some t) (later ++ [(N.max due t + T)%N]) l) as [m|] eqn:R; [|discriminate].
-        simpl in E. injection E as <-. destruct n as [|n]; [simpl; lia|]. simpl in *.
-        specialize (IH _ _ _ _ R n ltac:(lia)). rewrite app_nth1 in IH by lia. apply IH.
-        rewrite app_length. simpl. lia.
-      * apply (IH _ _ _ _ E); auto.
-    + destruct (is_used s); [discriminate|]. apply (IH _ _ _ _ E); auto.
+  induction n as [|n IH]; intros x E R y Y; [lia|]. rewrite skipn_slot in R by lia.
+  cbn [sporadic_trace] in R. fold (used_at l x) in R. change (is_ready (at_slot l x)) with (ready x) in R.
+  fold used in R.
+  assert (Q : (if ready x && negb (match x with 0 => false | S y => ready y end)
+     then wake most (N.of_nat x) (match x with 0 => full B | S y => left most B T used ready y end)
+     else match x with 0 => full B | S y => left most B T used ready y end) = queue x).
+  { destruct x; reflexivity. }
+  rewrite Q in R. clear Q. rewrite !andb_true_iff in R. destruct R as [[R1 R2] R3].
+  apply eqb_prop in R1. destruct (Nat.eq_dec y x) as [->|Ny].
+  - split; [exact R1|]. intros Lo U. rewrite Lo, U in R2. simpl in R2. now apply N.leb_le.
+  - apply (IH (S x)); try lia. replace (N.of_nat (S x)) with (N.of_nat x + 1)%N by lia. exact R3.
 Qed.
 
-(* Whatever the trace is: slot [n + B] is available one period after slot [n] at the earliest. *)
-Theorem sporadic_sound T l : forall now since next all,
-  sporadic_trace T now since next l = Some all -> forall n, n + length next < length all ->
-  (nth n all 0 + T <= nth (n + length next) all 0)%N.
+(* A trace that is accepted, and then waits for ever, follows the rules on which the theorems rest: those
+   of the VCPUs below, and if nothing is lost also those of its own VCPU. *)
+Theorem sporadic_sound : sporadic_trace most B T loses 0 false (full B) l = true ->
+  let due := due most B T used ready in
+  (forall x, x < length l ->
+     used x = sporadic_contends ready due x && negb (is_taken (at_slot l x))) /\
+  not_early (N.to_nat B) (N.to_nat T) used ready due /\
+  (loses = false -> in_time (N.to_nat B) (N.to_nat T) 0 used ready due).
 Proof.
-  induction l as [|s l IH]; intros now since next all E n Ln; cbn [sporadic_trace] in E.
-  - injection E as <-. simpl in Ln. lia.
-  - destruct (if is_ready s then _ else None) as [t|] eqn:Si.
-    + destruct next as [|due later].
-      { destruct (is_used s); [discriminate|]. apply (IH _ _ _ _ E n); auto. }
-      destruct (Bool.eqb _ _); [|discriminate]. destruct ((due <=? now)%N && negb (is_taken s)).
-      * destruct (sporadic_trace T (now + 1) (Some t) (later ++ [(N.max due t + T)%N]) l) as [m|] eqn:R; [|discriminate].
-        simpl in E. injection E as <-. destruct n as [|n].
-        -- simpl in *. pose proof (sporadic_gives _ _ _ _ _ _ R (length later) ltac:(lia)) as G.
-           rewrite app_length, app_nth2, Nat.sub_diag in G by lia. simpl in G. apply G. lia.
-        -- specialize (IH _ _ _ _ R n). rewrite app_length in IH. simpl in *.
-           replace (length later + 1) with (S (length later)) in IH by lia. apply IH. lia.
-      * apply (IH _ _ _ _ E n); auto.
-    + destruct (is_used s); [discriminate|]. apply (IH _ _ _ _ E n); auto.
+  intros R due. assert (G : forall x, x < length l -> good x).
+  { intros x X. apply (sporadic_correct (length l) 0); auto; lia. }
+  assert (In : forall x, used x = true -> x < length l).
+  { intros x U. destruct (le_lt_dec (length l) x) as [L|]; auto. unfold used, used_at, at_slot in U.
+    rewrite nth_overflow in U by auto. discriminate. }
+  assert (Us : forall x, used x = true -> ready x = true /\ (nth 0 (queue x) 0 <= N.of_nat x)%N).
+  { intros x U. destruct (G x (In x U)) as [G1 _]. rewrite U in G1. symmetry in G1.
+    rewrite !andb_true_iff, N.leb_le in G1. tauto. }
+  split; [|split].
+  - intros x X. destruct (G x X) as [G1 _]. rewrite G1. f_equal. unfold sporadic_contends, due, Sporadic.due.
+    f_equal. fold queue. destruct (N.leb_spec (nth 0 (queue x) 0%N) (N.of_nat x)); symmetry;
+      [apply Nat.leb_le|apply Nat.leb_gt]; lia.
+  - now apply server_not_early.
+  - intros Lo. apply server_in_time; auto. intros x U. now apply (G x (In x U)).
 Qed.
+End SporadicTrace.
 
 (** * What a file of traces computes *)
 
-Definition follows_trace (k : Servers.kind) (B T : N) (p : positive) : bool :=
+(* [most], [loses]: as above, for sporadic servers. *)
+Definition follows_trace (k : Servers.kind) (most : N) (loses : bool) (B T : N) (p : positive) : bool :=
+  (0 <? B)%N && (B <=? T)%N &&
   match k with
   | Servers.Periodic => renewed_trace true B T 0 0 (decode p)
   | Servers.Deferrable => renewed_trace false B T 0 0 (decode p)
-  | Servers.Sporadic =>
-      match sporadic_trace T 0 None (repeat 0%N (N.to_nat B)) (decode p) with Some _ => true | None => false end
+  | Servers.Sporadic => sporadic_trace most B T loses 0 false (full B) (decode p)
   end.

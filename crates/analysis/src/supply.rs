@@ -16,7 +16,9 @@
 //! - a periodic server has its budget in each period, whether it is used or not;
 //! - for a deferrable one, at most `s` was used in the first `s` of the period in which the window
 //!   begins; the rest of the budget comes before that period ends, as far as it fits;
-//! - for a sporadic one, all budget was used at most one period before it is replenished.
+//! - for a sporadic one, all budget comes within one period from when the VCPU becomes ready, as
+//!   far as it fits, also if replenishments were joined; then each used part comes one period
+//!   after the time from which on it could be used.
 //!
 //! A polling server, which loses its budget when its VCPU waits, would supply less.
 //!

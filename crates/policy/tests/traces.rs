@@ -3,14 +3,16 @@
 
 #[path = "suite/events.rs"]
 mod events;
+#[path = "suite/joining.rs"]
+mod joining;
 
-use std::collections::VecDeque;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 use events::Events;
+use joining::Join;
 use policy::cpu::{Cpu, Slot};
 use policy::server::kind::Kind;
 use policy::server::{Parameters, Policy, REPLENISHMENTS_MAX};
@@ -21,8 +23,6 @@ use testing::{Random, cases};
 const SLOTS: u64 = 500;
 /// Traces that Coq reads in one file.
 const TRACES_OF_FILE: usize = 200;
-/// A sporadic server of the model wakes fewer than 8 times in a period.
-const WAKES_MAX: usize = 7;
 
 /// What happens to a server in a slot.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -38,6 +38,8 @@ struct Trace {
     kind: Kind,
     budget: u64,
     period: u64,
+    /// Whether a sporadic server may lose what it could have used for long.
+    loses: bool,
     slots: Vec<Happens>,
 }
 
@@ -59,6 +61,13 @@ impl Trace {
             Kind::Deferrable => "Deferrable",
             Kind::Sporadic => "Sporadic",
         }
+    }
+
+    /// The trace of a sporadic server that joins replenishments so, and how often it does.
+    fn joining(&self, join: Join) -> (Self, usize) {
+        let mut other = self.clone();
+        let joins = joining::decide(self.budget, self.period, join, &mut other.slots);
+        (other, joins)
     }
 
     /// The first slot for which this is true.
@@ -85,28 +94,20 @@ fn traces(servers: &[(Kind, u64, u64)], calm: u64, random: &mut Random) -> Vec<T
     let slots: Vec<_> = policies.map(|it| Slot::new(it).expect("a server")).collect();
     let mut cpu = Cpu::new(slots);
     let mut decision = cpu.wake(servers.len(), Instant(0));
-    let of = |&(kind, budget, period)| Trace { kind, budget, period, slots: Vec::new() };
-    let mut traces: Vec<_> = servers.iter().map(of).collect();
-    let mut wakes = vec![VecDeque::new(); servers.len()];
+    let of = |(server, &(kind, budget, period))| {
+        let loses = kind == Kind::Sporadic && !is_served(servers, server);
+        Trace { kind, budget, period, loses, slots: Vec::new() }
+    };
+    let mut traces: Vec<_> = servers.iter().enumerate().map(of).collect();
     for now in 0..SLOTS {
         let at = Instant(now);
-        for (vcpu, &(_, _, period)) in servers.iter().enumerate() {
+        for vcpu in 0..servers.len() {
             let is_ready = cpu.slots()[vcpu].is_ready();
             let changes = if calm == 0 { !is_ready } else { random.one_in(calm) };
             if !changes {
                 continue;
             }
-            if is_ready {
-                decision = cpu.block(vcpu, at);
-                continue;
-            }
-            while wakes[vcpu].front().is_some_and(|&wake| wake + period <= now) {
-                wakes[vcpu].pop_front();
-            }
-            if wakes[vcpu].len() < WAKES_MAX {
-                wakes[vcpu].push_back(now);
-                decision = cpu.wake(vcpu, at);
-            }
+            decision = if is_ready { cpu.block(vcpu, at) } else { cpu.wake(vcpu, at) };
         }
         if decision.timer.is_some_and(|timer| timer <= at) {
             decision = cpu.tick(at);
@@ -128,51 +129,22 @@ fn traces(servers: &[(Kind, u64, u64)], calm: u64, random: &mut Random) -> Vec<T
 }
 
 fn random_traces(random: &mut Random) -> Vec<Trace> {
-    let servers: Vec<_> = (0..random.between(1, 4))
+    let mut servers: Vec<_> = (0..random.between(1, 4))
         .map(|_| {
             let budget = random.between(1, 12);
             (random.of(&Kind::ALL), budget, budget + random.below(24))
         })
         .collect();
-    let calm = random.of(&[0, 2, 3, 8, 20]);
-    let traces = traces(&servers, calm, random).into_iter().enumerate();
-    // A sporadic server that may get its budget too late loses what it could not use for long, which the model does not
-    // know. Its tasks have no bound.
-    let is_kept =
-        |server: usize| servers[server].0 != Kind::Sporadic || is_served(&servers, server);
-    let kept = traces.filter(|(server, _)| is_kept(*server)).map(|(_, trace)| trace);
-    kept.map(|it| if it.kind == Kind::Sporadic { until_joined(it) } else { it }).collect()
-}
-
-/// Returns the trace up to where the code may join replenishments, because the VCPU becomes ready with more than it keeps
-/// apart. The model does not know that.
-fn until_joined(mut trace: Trace) -> Trace {
-    let mut since = None;
-    let mut due: VecDeque<u64> = vec![0; trace.budget as usize].into();
-    let joins = |due: &VecDeque<u64>, now: u64| {
-        let (mut parts, mut end) = (0, 0);
-        for &time in due {
-            let time = time.max(now);
-            (parts, end) = match parts > 0 && time <= end {
-                true => (parts, end + 1),
-                false => (parts + 1, time + 1),
-            };
-        }
-        parts >= REPLENISHMENTS_MAX
-    };
-    for (now, slot) in trace.slots.iter().enumerate() {
-        let at = now as u64;
-        if slot.ready && since.is_none() && joins(&due, at) {
-            trace.slots.truncate(now);
-            break;
-        }
-        since = slot.ready.then(|| since.unwrap_or(at));
-        if let (Some(since), true) = (since, slot.used) {
-            let available = due.pop_front().map_or(since, |it| it.max(since));
-            due.push_back(available + trace.period);
-        }
+    let mut calm = random.of(&[0, 2, 3, 8, 20]);
+    if random.one_in(3) {
+        // A VCPU that executes for short times has to join what comes back.
+        let budget = random.between(10, 24);
+        let place = random.below(2) as usize;
+        servers.truncate(1);
+        servers.insert(place, (Kind::Sporadic, budget, budget + random.between(8, 40)));
+        calm = random.of(&[2, 3]);
     }
-    trace
+    traces(&servers, calm, random)
 }
 
 /// Returns true if a server has its budget within its period, whatever those above do (vCache, Eq. 1).
@@ -219,7 +191,10 @@ fn coq(proofs: &Path, name: &str, traces: &[Trace], follow: bool) -> Output {
     for (index, trace) in traces.iter().enumerate() {
         let (kind, budget, period) = (trace.kind(), trace.budget, trace.period);
         let _ = writeln!(text, "Definition t{index} := {}%positive.", trace.bits());
-        follows.push(format!("follows_trace Servers.{kind} {budget} {period} t{index}"));
+        let (most, loses) = (REPLENISHMENTS_MAX, trace.loses);
+        follows.push(format!(
+            "follows_trace Servers.{kind} {most} {loses} {budget} {period} t{index}"
+        ));
         lengths.push(format!("N.of_nat (length (decode t{index})) =? {}", trace.slots.len()));
     }
     let _ = write!(
@@ -244,9 +219,11 @@ fn accepts(proofs: &Path, name: &str, traces: &[Trace], follow: bool) {
 }
 
 fn compare(proofs: &Path, name: &str, systems: u64) {
-    let (mut all, mut slots, mut number) = (Vec::new(), 0, 0);
+    let (mut all, mut slots, mut number, mut joins) = (Vec::new(), 0, 0, 0);
     for seed in 0..systems {
-        all.extend(random_traces(&mut Random::new(seed)));
+        let traces = random_traces(&mut Random::new(seed));
+        joins += traces.iter().map(joins_of).sum::<usize>();
+        all.extend(traces);
         if all.len() >= TRACES_OF_FILE || seed + 1 == systems {
             accepts(proofs, name, &all, true);
             slots += all.iter().map(|it| it.slots.len()).sum::<usize>();
@@ -254,7 +231,18 @@ fn compare(proofs: &Path, name: &str, systems: u64) {
             all.clear();
         }
     }
-    eprintln!("{number} traces, {slots} slots: the model does what the code did");
+    assert!(joins > 0, "no replenishments are joined in {number} traces");
+    eprintln!("{number} traces, {slots} slots, {joins} joins: the model does what the code did");
+}
+
+/// How often replenishments are joined in the trace.
+fn joins_of(trace: &Trace) -> usize {
+    if trace.kind != Kind::Sporadic {
+        return 0;
+    }
+    let (same, joins) = trace.joining(Join::Later);
+    assert_eq!(same.slots, trace.slots, "{} in {}", trace.budget, trace.period);
+    joins
 }
 
 #[test]
@@ -306,6 +294,8 @@ fn traces_with_mistakes_are_refused() {
             mutants.push(("the VCPU runs while it waits", change(used, waits)));
         }
     }
+    mutants.extend(joined_otherwise(proofs));
+    mutants.push(("budget is lost", losing(proofs)));
     let all: Vec<_> = mutants.iter().map(|(_, it)| it.clone()).collect();
     accepts(proofs, "refused_traces", &all, false);
     // What Coq computes decides: the same mutant as one that follows is no theorem.
@@ -313,4 +303,29 @@ fn traces_with_mistakes_are_refused() {
     let output = coq(proofs, "mutant_trace", std::slice::from_ref(mutant), true);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && said.contains("eq_refl"), "{mistake}: {said}");
+}
+
+/// Traces of servers that join replenishments other than the code does.
+fn joined_otherwise(proofs: &Path) -> [(&'static str, Trace); 2] {
+    let good = traces(&[(Kind::Sporadic, 12, 40)], 2, &mut Random::new(1)).remove(0);
+    assert!(joins_of(&good) > 0, "{good:?}");
+    accepts(proofs, "joined_trace", std::slice::from_ref(&good), true);
+    let other = |join| {
+        let (mutant, _) = good.joining(join);
+        assert_ne!(mutant.slots, good.slots, "{join:?}");
+        mutant
+    };
+    [
+        ("the joined replenishment comes at the earlier time", other(Join::Earlier)),
+        ("replenishments are not joined", other(Join::Never)),
+    ]
+}
+
+/// The trace of a server that loses budget, because those above take too much, but may not.
+fn losing(proofs: &Path) -> Trace {
+    let servers = [(Kind::Periodic, 15, 20), (Kind::Sporadic, 6, 10)];
+    let good = traces(&servers, 0, &mut Random::new(1)).remove(1);
+    assert!(good.loses);
+    accepts(proofs, "losing_trace", std::slice::from_ref(&good), true);
+    Trace { loses: false, ..good }
 }
