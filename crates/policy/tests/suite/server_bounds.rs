@@ -376,6 +376,26 @@ proptest! {
     }
 }
 
+/// Why joins count for the supply of a VCPU that sleeps (`crates/analysis/src/supply.rs`, `with_sleep`): parts of a
+/// budget stay apart from one period to the next, so that replenishments are joined also if the VCPU sleeps at most three
+/// times in a period, and then it executes and sleeps for less than its budget in a window of `(T - C) + C`.
+#[test]
+fn a_vcpu_that_sleeps_seldom_gets_less_where_replenishments_are_joined() {
+    let (budget, period) = (33, 88);
+    let sleeps = [(1, 14), (104, 2), (295, 15), (316, 4), (491, 3), (586, 3), (639, 6), (822, 2)];
+    for (at, _) in sleeps {
+        let in_period = sleeps.iter().filter(|it| (at..at + period).contains(&it.0));
+        assert!(in_period.count() <= 3);
+    }
+    let ends = sleeps.into_iter().flat_map(|(at, ticks)| [at, at + ticks]);
+    let changes: Vec<_> = [0].into_iter().chain(ends).map(|at| (at, 0, false)).collect();
+    let run = run(&[Numbers::new(Kind::Sporadic, budget, period)], &changes, &[0], 1000);
+    let (start, end) = (815, 815 + period);
+    let asleep = (start..end).filter(|&tick| !run.ready[0][tick as usize]).count() as u64;
+    assert_eq!((run.got(0, start, end), asleep), (28, 2));
+    assert!(28 + 2 < budget);
+}
+
 /// The response time of the last of these servers, if it is not more than its period
 /// (vMPCP, Eq. 5).
 fn response(servers: &[Numbers]) -> Option<u64> {
