@@ -1,5 +1,5 @@
 //! `bulkhead run --cachescope`: with a script in place of QEMU, and the commands
-//! of the README on the real thing, for which `make build cachescope` is needed.
+//! of the how-to on the real thing, for which `make build cachescope` is needed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -179,15 +179,16 @@ fn the_same_vms_without_colours_evict_each_other() {
     assert!(evictions > 100, "{evictions}");
 }
 
-/// The commands in the README are those of the tests above.
+/// The commands of the how-to are those of the tests above.
 #[test]
-fn the_readme_shows_how_to_see_it() {
-    let readme = std::fs::read_to_string(project().join("README.md")).expect("there is a README");
+fn the_how_to_shows_how_to_see_it() {
+    let page = project().join("docs/how-to/see-isolation.md");
+    let page = std::fs::read_to_string(page).expect("there is a page");
     for command in [
         "bulkhead run systems/colors.toml --append linux=bulkhead.job=demo --deterministic --cachescope",
         "sed -E '/^[a-z_]*color|^extra/d' systems/colors.toml",
     ] {
-        assert!(readme.contains(command), "{command}");
+        assert!(page.contains(command), "{command}");
     }
 }
 

@@ -1,5 +1,5 @@
-//! The commands of the README on the real thing: hypervisor, Linux and real-time
-//! guest must have been built (`make build`).
+//! The first commands on the real thing: hypervisor, Linux and real-time guest must have been built
+//! (`make build`).
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -65,20 +65,19 @@ fn a_new_system_runs_as_it_is_written() {
     assert!(shown.contains("all is well"), "{shown}");
 }
 
-/// The commands in the README are those that the tests above run.
+/// The first commands are those that the tests above run.
 #[test]
-fn the_readme_names_these_commands() {
-    let readme = std::fs::read_to_string(project().join("README.md")).expect("there is a README");
+fn the_first_commands_are_these() {
+    let read = |file| std::fs::read_to_string(project().join(file)).expect("it is there");
+    let page = read("docs/how-to/first-commands.md");
     for command in [
         "bulkhead check systems/demo.toml",
         "bulkhead plan systems/demo.toml -o -",
         "bulkhead run systems/demo.toml --append linux=bulkhead.job=demo --until-off --deterministic",
         "bulkhead run systems/demo.toml --console linux",
     ] {
-        assert!(readme.contains(command), "{command}");
+        assert!(page.contains(command), "{command}");
     }
-    let makefile =
-        std::fs::read_to_string(project().join("Makefile")).expect("there is a Makefile");
-    assert!(makefile.contains("prove systems/rover.toml --output build/demo"));
-    assert!(readme.contains("bulkhead prove systems/rover.toml"));
+    assert!(read("Makefile").contains("prove systems/rover.toml --output build/demo"));
+    assert!(read("README.md").contains("bulkhead prove systems/rover.toml -o build/demo"));
 }

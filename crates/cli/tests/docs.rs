@@ -151,17 +151,54 @@ fn each_task_of_the_how_to_for_coloured_tasks_has_a_vcpu() {
     assert_eq!(number(system, "vcpus = "), 1 + number(&page, "job.corunners="));
 }
 
-/// What the how-to shows of `check` is what it says of the example.
+/// Each line is one that `check` prints about this system.
+fn assert_check_shows(system: &str, lines: &str) {
+    let mut check = Command::new(env!("CARGO_BIN_EXE_bulkhead"));
+    let check = check.current_dir(ROOT).args(["check", system]).output();
+    let shown = String::from_utf8(check.expect("the command starts").stdout).expect("text");
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for line in lines.lines() {
+        let found = shown.lines().any(|it| words(it) == words(line));
+        assert!(found, "`{line}` is not in\n{shown}");
+    }
+}
+
 #[test]
 fn the_bound_in_the_how_to_for_channels_is_that_of_the_example() {
     let page = Path::new(ROOT).join("docs/how-to/let-two-vms-talk.md");
     let page = fs::read_to_string(page).expect("a page");
-    let mut check = Command::new(env!("CARGO_BIN_EXE_bulkhead"));
-    let check = check.current_dir(ROOT).args(["check", "systems/channel.toml"]).output();
-    let shown = String::from_utf8(check.expect("the command starts").stdout).expect("text");
-    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    for line in block(&page, "text").lines() {
-        let found = shown.lines().any(|it| words(it) == words(line));
-        assert!(found, "`{line}` is not in\n{shown}");
+    assert_check_shows("systems/channel.toml", block(&page, "text"));
+}
+
+#[test]
+fn the_limit_in_the_how_to_for_isolation_is_that_of_the_example() {
+    let page = Path::new(ROOT).join("docs/how-to/see-isolation.md");
+    let page = fs::read_to_string(page).expect("a page");
+    let (_, bus) = page.split_once("## The bus\n").expect("a section");
+    assert_check_shows("systems/bandwidth.toml", block(bus, "text"));
+}
+
+#[test]
+fn readme_can_be_read_in_two_minutes() {
+    let readme = fs::read_to_string(Path::new(ROOT).join("README.md")).expect("a page");
+    assert!(readme.lines().count() <= 120, "{} lines", readme.lines().count());
+    let long: Vec<_> = readme.lines().filter(|line| line.chars().count() > 100).collect();
+    assert!(long.is_empty(), "{long:#?}");
+}
+
+#[test]
+fn each_term_of_the_glossary_is_linked_where_the_book_uses_it() {
+    let glossary = Path::new(ROOT).join("docs/glossary.md");
+    let headings = fs::read_to_string(&glossary).expect("a page");
+    let is_term = |line: &&str| line.starts_with("### ");
+    let terms = headings.lines().filter(is_term).map(|line| line[4..].to_lowercase());
+    let others: String = pages()
+        .iter()
+        .filter(|page| !page.ends_with("docs/glossary.md"))
+        .map(|page| prose(page))
+        .collect();
+    for term in terms {
+        let link = format!("glossary.md#{})", term.replace(' ', "-"));
+        assert!(others.contains(&link), "no page links to `{term}`");
     }
 }
