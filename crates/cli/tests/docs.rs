@@ -186,6 +186,36 @@ fn readme_can_be_read_in_two_minutes() {
     assert!(long.is_empty(), "{long:#?}");
 }
 
+/// Each cell of the table in README is the first word about that system in the section of that row, with a source.
+#[test]
+fn each_cell_of_the_comparison_has_a_source() {
+    let read = |page| fs::read_to_string(Path::new(ROOT).join(page)).expect("a page");
+    let (readme, page) = (read("README.md"), read("docs/comparison.md"));
+    let rows = readme.lines().filter(|line| line.starts_with("| "));
+    let mut rows = rows.map(|row| row.trim_matches('|').split('|').map(str::trim));
+    let systems: Vec<&str> = rows.next().expect("a table").skip(1).collect();
+    let sections: Vec<&str> = page.split("\n## ").skip(1).collect();
+    let mut compared = Vec::new();
+    for mut row in rows {
+        let name = row.next().expect("a name");
+        let section = sections.iter().find(|it| it.starts_with(&format!("{name}\n")));
+        let section = section.unwrap_or_else(|| panic!("no section `{name}`"));
+        for (system, cell) in systems.iter().zip(row) {
+            let start = format!("- **{system}**: {cell}. ");
+            let (_, item) = section.split_once(&start).unwrap_or_else(|| panic!("{name}: {start}"));
+            let item = item.split("\n- ").next().expect("an item");
+            assert!(item.contains("](") || item.contains("]["), "{name}, {system}: no source");
+        }
+        compared.push(name);
+    }
+    let sections: Vec<_> = sections.iter().filter_map(|it| it.lines().next()).collect();
+    assert_eq!(compared, sections);
+    let labels = page.split("][").skip(1).filter_map(|rest| rest.split_once(']'));
+    for (label, _) in labels {
+        assert!(page.contains(&format!("\n[{label}]: https://")), "{label} leads nowhere");
+    }
+}
+
 #[test]
 fn each_term_of_the_glossary_is_linked_where_the_book_uses_it() {
     let glossary = Path::new(ROOT).join("docs/glossary.md");
