@@ -1,4 +1,4 @@
-//! Results as charts (SVG), tables (Markdown) and pages (HTML).
+//! Results as charts (SVG), tables (Markdown), pages (HTML), and verdicts for tools that review changes (JUnit, SARIF, Markdown).
 //!
 //! A chart is one SVG file without scripts, fonts or references; it is readable
 //! on light and on dark pages. The same chart gives the same bytes on every machine.
@@ -23,6 +23,7 @@ pub mod markdown;
 pub mod page;
 pub mod proof;
 pub mod text;
+pub mod verdicts;
 
 pub use chart::{
     Axis, BarChart, Bars, Error, GANTT_PIECES_MAX, Gantt, Lane, Line, LineChart, Span, Whisker,
