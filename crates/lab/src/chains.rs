@@ -11,6 +11,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
+use report::verdicts::{Row, Rule};
 use serde::Serialize;
 use system::description::{Chain, System};
 use trace::{Header, Trace, VcpuId, timeline};
@@ -18,6 +19,7 @@ use verdict::{ChainVerdict, Verdict};
 
 use crate::amount::time;
 use crate::responses;
+use crate::verdicts::{both, places};
 
 /// The times that a chain took.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
@@ -91,6 +93,34 @@ impl Seen {
     pub fn late(&self) -> Vec<String> {
         let judged = &self.judged;
         self.observed.late(judged.max_reaction_ns, judged.max_age_ns, &judged.chain)
+    }
+
+    /// Returns whether it was within its limits, if it has some.
+    pub fn in_time(&self) -> Option<Row> {
+        let (found, judged) = (&self.observed, &self.judged);
+        judged.max_reaction_ns.or(judged.max_age_ns)?;
+        let row =
+            self.row(Rule::Chain).figure("limit", both(judged.max_reaction_ns, judged.max_age_ns));
+        let late = self.late();
+        let unseen = judged.max_reaction_ns.is_some() && found.reaction_max_ns.is_none()
+            || judged.max_age_ns.is_some() && found.age_max_ns.is_none();
+        Some(match late.is_empty() && unseen {
+            true => row.open_if(["no data was seen to go through it"]),
+            false => row.fails_if(late),
+        })
+    }
+
+    /// Returns whether it was within its bounds.
+    pub fn within_bounds(&self) -> Row {
+        let judged = &self.judged;
+        let row = self.row(Rule::Bound).figure("bound", both(judged.reaction_ns, judged.age_ns));
+        row.fails_if(self.above_bounds())
+    }
+
+    fn row(&self, rule: Rule) -> Row {
+        let found = &self.observed;
+        Row::new(rule, places::chain(&self.judged.chain))
+            .figure("executed", both(found.reaction_max_ns, found.age_max_ns))
     }
 
     /// Returns in which it exceeded its bounds, a sentence each.

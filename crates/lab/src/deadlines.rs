@@ -1,6 +1,7 @@
 //! Deadlines of the tasks of a run: compares the marks and results of guests with deadlines and
 //! bounds of the description.
 
+use report::verdicts::{Row, Rule};
 use serde::Serialize;
 use trace::Trace;
 use verdict::Verdict;
@@ -12,6 +13,7 @@ use crate::console::Told;
 use crate::header::header;
 use crate::load::System;
 use crate::responses::{mean, responses};
+use crate::verdicts::places;
 
 /// A task of a run.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
@@ -170,28 +172,42 @@ impl Tasks {
         (!self.all.is_empty()).then_some(heading)
     }
 
-    /// Returns the failures, a sentence each.
-    pub fn problems(&self, names: &[&str]) -> Vec<String> {
-        let mut problems = Vec::new();
+    /// Returns the verdicts on tasks and chains. Bounds are judged where times are exact.
+    pub fn rows(&self, names: &[&str]) -> Vec<Row> {
+        let mut rows = Vec::new();
         for task in &self.all {
-            let name = format!("task `{}` of VM `{}`", task.name, names[task.vm]);
-            if task.misses > 0 {
-                let (misses, jobs) = (task.misses, task.jobs);
-                // A job that has not ended may have missed one, too.
-                let all = jobs.max(misses);
-                problems.push(format!("{name} missed {misses} of {all} deadlines"));
-            }
-            if self.times == Times::Exact
-                && let Some(above) = above_bound(task)
-            {
-                problems.push(format!("{name} {above}"));
-            }
+            rows.push(self.in_time(task, names[task.vm]));
+            rows.extend(
+                (self.times == Times::Exact).then(|| within_bound(task, names[task.vm])).flatten(),
+            );
         }
-        problems.extend(self.chains.iter().flat_map(Seen::late));
+        rows.extend(self.chains.iter().filter_map(Seen::in_time));
         if self.times == Times::Exact {
-            problems.extend(self.chains.iter().flat_map(Seen::above_bounds));
+            rows.extend(self.chains.iter().map(Seen::within_bounds));
         }
-        problems
+        rows
+    }
+
+    fn in_time(&self, task: &Task, vm: &str) -> Row {
+        let row = Row::new(Rule::Deadline, places::task(vm, &task.name));
+        let row = with_figure(
+            with_figure(row, "executed", task.response_max_ns),
+            "limit",
+            task.deadline_ns,
+        );
+        if task.misses > 0 {
+            let (misses, jobs) = (task.misses, task.jobs);
+            // A job that has not ended may have missed one, too.
+            let all = jobs.max(misses);
+            let why =
+                format!("task `{}` of VM `{vm}` missed {misses} of {all} deadlines", task.name);
+            return row.fails_if([why]);
+        }
+        let why = match task.jobs {
+            0 => Some("no complete job was seen".into()),
+            _ => self.lost_note(),
+        };
+        row.open_if(why)
     }
 
     /// Returns notes that help to read the rest, a sentence each.
@@ -238,6 +254,23 @@ fn above_bound(task: &Task) -> Option<String> {
     Some(format!("took {}, longer than its bound of {}", time(max), time(bound)))
 }
 
+/// Returns the verdict on the bound of a task, if it has a bound and a job ended.
+fn within_bound(task: &Task, vm: &str) -> Option<Row> {
+    task.bound_ns.zip(task.response_max_ns)?;
+    let row = Row::new(Rule::Bound, places::task(vm, &task.name));
+    let row =
+        with_figure(with_figure(row, "executed", task.response_max_ns), "bound", task.bound_ns);
+    let why = above_bound(task).map(|above| format!("task `{}` of VM `{vm}` {above}", task.name));
+    Some(row.fails_if(why))
+}
+
+fn with_figure(row: Row, name: &'static str, time_ns: Option<u64>) -> Row {
+    match time_ns {
+        Some(time_ns) => row.figure(name, time(time_ns)),
+        None => row,
+    }
+}
+
 fn told(known: &Known, vm: usize) -> impl Iterator<Item = &Told> {
     known.vms.get(vm).into_iter().flat_map(|vm| &vm.tasks)
 }
@@ -282,18 +315,23 @@ mod tests {
         Tasks { all: Vec::new(), chains: vec![Seen { observed, judged }], times, lost: 0 }
     }
 
+    fn problems(tasks: &Tasks) -> Vec<String> {
+        let rows = tasks.rows(&[]).into_iter().filter(|row| row.fails());
+        rows.flat_map(|row| row.reasons).collect()
+    }
+
     #[test]
     fn chains_are_judged_like_tasks() {
         let none: [&str; 0] = [];
-        assert_eq!(tasks(80, Times::Exact).problems(&[]), none);
+        assert_eq!(problems(&tasks(80, Times::Exact)), none);
         let above = "the reaction of chain `c` took 85 ns, longer than its bound of 80 ns";
-        assert_eq!(tasks(85, Times::Exact).problems(&[]), [above]);
+        assert_eq!(problems(&tasks(85, Times::Exact)), [above]);
         // Elsewhere a bound proves nothing, but a limit is a limit.
         let turns = tasks(85, Times::Turns);
-        assert_eq!(turns.problems(&[]), none);
+        assert_eq!(problems(&turns), none);
         assert!(turns.notes(&[])[0].starts_with(above), "{:?}", turns.notes(&[]));
         let late = "the reaction of chain `c` took 95 ns, longer than its limit of 90 ns";
-        assert_eq!(tasks(95, Times::Host).problems(&[]), [late]);
-        assert_eq!(tasks(95, Times::Exact).problems(&[]).len(), 2);
+        assert_eq!(problems(&tasks(95, Times::Host)), [late]);
+        assert_eq!(problems(&tasks(95, Times::Exact)).len(), 2);
     }
 }

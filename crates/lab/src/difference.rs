@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{self, Component, Path, PathBuf};
 
+use report::verdicts::Place;
 use serde::Serialize;
 use system::description::{Located, System};
 use system::plan::{self, MemoryBudget, Plan, Vcpu, Vm};
@@ -12,6 +13,7 @@ use crate::amount::time;
 use crate::explain::part;
 use crate::failure::Failure;
 use crate::load::{self, Input};
+use crate::verdicts::places::{self, place, place_of};
 
 /// Parts of a bound that are shown as a reason.
 const PARTS_SHOWN: usize = 4;
@@ -31,6 +33,9 @@ pub struct Difference {
     /// The parts of a bound that changed, the ones that changed most first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<PartDifference>,
+    /// The place at which the second description names what is different, if it does.
+    #[serde(skip)]
+    pub place: Option<Place>,
 }
 
 /// A part of a bound that changed.
@@ -73,6 +78,10 @@ type Things = Vec<(String, Thing)>;
 pub fn differences(before: &Path, after: &Path) -> Result<Vec<Difference>, Failure> {
     let folders = [before, after].map(load::folder);
     let (before, after) = (load::read(before)?, load::read(after)?);
+    let described = match &after {
+        Input::Description(system) => Some(system.clone()),
+        Input::Plan(_) => None,
+    };
     let both_have_tasks = [&before, &after].iter().all(|it| matches!(it, Input::Description(_)));
     let (before, old) = things(&before, folders[0], both_have_tasks)?;
     let (after, new) = things(&after, folders[1], both_have_tasks)?;
@@ -93,14 +102,18 @@ pub fn differences(before: &Path, after: &Path) -> Result<Vec<Difference>, Failu
             before,
             after,
             why: Vec::new(),
+            place: None,
         });
+    }
+    for it in &mut found {
+        it.place = described.as_ref().and_then(|system| place_of(system, &it.of)).map(place);
     }
     Ok(found)
 }
 
 fn exists(of: &str, [before, after]: [&str; 2]) -> Difference {
     let (before, after) = (before.into(), after.into());
-    Difference { of: of.into(), property: "exists", before, after, why: Vec::new() }
+    Difference { of: of.into(), property: "exists", before, after, why: Vec::new(), place: None }
 }
 
 fn compared<'t>(
@@ -120,7 +133,7 @@ fn compared<'t>(
             (before, after) = (others(&before, &after), others(&after, &before));
         }
         let of = of.to_owned();
-        is_different.then_some(Difference { of, property, before, after, why })
+        is_different.then_some(Difference { of, property, before, after, why, place: None })
     })
 }
 
@@ -227,7 +240,7 @@ fn described_tasks(system: &System, things: &mut Things) {
         |index: usize| system.resources.get(index).map_or("?", |it| it.name.value.as_str());
     for vm in &system.vms {
         for task in &vm.tasks {
-            let name = format!("task {}.{}", vm.name.value, task.name.value);
+            let name = places::task(&vm.name.value, &task.name.value);
             let Some((_, thing)) = things.iter_mut().find(|(of, _)| *of == name) else { continue };
             let sections = task.sections.iter().map(|it| {
                 format!("{} for {} after {}", resource(it.resource), it.length, it.after)
@@ -270,9 +283,9 @@ fn of_plan(plan: &Plan, folder: &Path, things: &mut Things) {
         ]),
     ));
     for vm in &plan.vms {
-        things.push((format!("VM {}", vm.name), of_vm(vm, folder)));
+        things.push((places::vm(&vm.name), of_vm(vm, folder)));
         for (index, vcpu) in vm.vcpus.iter().enumerate() {
-            things.push((format!("VCPU {}.{index}", vm.name), of_vcpu(vcpu)));
+            things.push((places::vcpu(&vm.name, index), of_vcpu(vcpu)));
         }
     }
     let name = |vm: u32| plan.vms.get(vm as usize).map_or("?", |vm| vm.name.as_str());
@@ -285,7 +298,7 @@ fn of_plan(plan: &Plan, folder: &Path, things: &mut Things) {
             ("address", channel.memory.ipa.to_string()),
             ("rings", channel.rings.map_or("-".into(), |it| it.to_string())),
         ]);
-        things.push((format!("channel {}", channel.name), thing));
+        things.push((places::channel(&channel.name), thing));
     }
 }
 
@@ -334,7 +347,7 @@ fn analysed_vcpu(pcpu: u32, vcpu: &VcpuVerdict) -> (String, Thing) {
         ("budget", or_none(vcpu.budget_ns)),
         ("period", or_none(vcpu.period_ns)),
     ]);
-    (format!("VCPU {}.{}", vcpu.vm, vcpu.vcpu), thing)
+    (places::vcpu(&vcpu.vm, vcpu.vcpu), thing)
 }
 
 fn task(vcpu: &VcpuVerdict, task: &TaskVerdict) -> (String, Thing) {
@@ -349,7 +362,7 @@ fn task(vcpu: &VcpuVerdict, task: &TaskVerdict) -> (String, Thing) {
     for term in &task.terms {
         *thing.parts.entry(name(term)).or_default() += term.time_ns;
     }
-    (format!("task {}.{}", vcpu.vm, task.task), thing)
+    (places::task(&vcpu.vm, &task.task), thing)
 }
 
 /// A part of a bound in words, without a number of jobs, which may change.
@@ -372,5 +385,5 @@ fn chain(chain: &ChainVerdict) -> (String, Thing) {
         ("longest data age", or_none(chain.max_age_ns)),
         ("in time", yes(chain.ok)),
     ]);
-    (format!("chain {}", chain.chain), thing)
+    (places::chain(&chain.chain), thing)
 }

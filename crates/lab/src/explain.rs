@@ -19,7 +19,7 @@ pub fn reasons(verdict: &Verdict) -> String {
 }
 
 /// Returns why a chain can be late, if it can, with the longest parts of its bound.
-fn of_chain(chain: &ChainVerdict) -> Option<String> {
+pub(crate) fn of_chain(chain: &ChainVerdict) -> Option<String> {
     let mut text = format!("{}\n", chain.why()?);
     if chain.unbounded_step.is_some() {
         return Some(text);
@@ -83,7 +83,7 @@ pub fn reason(vcpu: &VcpuVerdict, task: &TaskVerdict) -> Option<String> {
 }
 
 /// Returns why a task can be late, with the longest parts of its bound.
-fn why(vcpu: &VcpuVerdict, task: &TaskVerdict) -> String {
+pub(crate) fn why(vcpu: &VcpuVerdict, task: &TaskVerdict) -> String {
     let name = format!("task `{}` on VCPU {} of VM `{}`", task.task, vcpu.vcpu, vcpu.vm);
     let Some(wcrt) = task.wcrt_ns else {
         return format!("{name} has no bound: {}\n", vcpu.why_no_bound(task));

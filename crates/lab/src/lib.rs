@@ -5,6 +5,7 @@
 //! run with its verdict. [`deadlines`] says whether the tasks of a run were in time, [`chains`] how long data took through
 //! several tasks, [`decisions`] whether the scheduler
 //! decided as its policies do, [`difference`] what changed from one system to another, and [`proof`] puts analysis, simulation and execution together.
+//! [`verdicts`] is what was judged as one table.
 //!
 //! Nothing here prints, reads options or ends a process.
 
@@ -32,6 +33,7 @@ pub mod responses;
 pub mod run;
 pub mod simulate;
 pub mod template;
+pub mod verdicts;
 mod watch;
 pub mod workspace;
 

@@ -2,10 +2,12 @@
 
 use ::trace::Trace;
 use report::proof::{Chain, ChainTimes};
+use report::verdicts::{Row, Rule};
 use verdict::{ChainVerdict, StepVerdict, Verdict};
 
 use crate::chains::{Observed, of_trace};
 use crate::load::System;
+use crate::verdicts::{both, places};
 
 /// Returns the chains with their bounds.
 pub fn chains(with: &Verdict, without: Option<&Verdict>) -> Vec<Chain> {
@@ -40,21 +42,33 @@ fn bounds(chain: &ChainVerdict) -> ChainTimes {
     ChainTimes { reaction_ns: chain.reaction_ns, age_ns: chain.age_ns }
 }
 
-/// Returns what does not hold, a sentence each.
-pub fn failures(chain: &Chain) -> Vec<String> {
-    let mut failures: Vec<String> = chain.reason_with.iter().cloned().collect();
+/// Returns whether the bounds of a chain are right, and whether it is within its limits if it has some.
+pub fn rows(chain: &Chain) -> Vec<Row> {
+    let mut late: Vec<String> = chain.reason_with.iter().cloned().collect();
+    let mut above = Vec::new();
     for (what, found) in [("simulation", chain.simulated), ("run", chain.with)] {
         let observed = observed(found);
         let ChainTimes { reaction_ns, age_ns } = chain.bounds_with;
-        let above = observed.above(reaction_ns, age_ns, &chain.name);
-        failures.extend(above.iter().map(|it| format!("COUNTEREXAMPLE: in the {what} {it}")));
+        let beyond = observed.above(reaction_ns, age_ns, &chain.name);
         // A limit below a bound that is exceeded is said already.
-        if above.is_empty() && chain.reason_with.is_some() {
-            let late = observed.late(chain.max_reaction_ns, chain.max_age_ns, &chain.name);
-            failures.extend(late.iter().map(|it| format!("in the {what} {it}")));
+        if beyond.is_empty() && chain.reason_with.is_some() {
+            let beyond = observed.late(chain.max_reaction_ns, chain.max_age_ns, &chain.name);
+            late.extend(beyond.iter().map(|it| format!("in the {what} {it}")));
         }
+        above.extend(beyond.iter().map(|it| format!("COUNTEREXAMPLE: in the {what} {it}")));
     }
-    failures
+    let times = |it: &ChainTimes| both(it.reaction_ns, it.age_ns);
+    let row = |rule, reasons| {
+        Row::new(rule, places::chain(&chain.name))
+            .figure("bound", times(&chain.bounds_with))
+            .figure("limit", both(chain.max_reaction_ns, chain.max_age_ns))
+            .figure("simulated", times(&chain.simulated))
+            .figure("executed", times(&chain.with))
+            .fails_if(reasons)
+    };
+    let judged = chain.has_limit() || !late.is_empty();
+    let limited = judged.then(|| row(Rule::Chain, late));
+    [row(Rule::Bound, above)].into_iter().chain(limited).collect()
 }
 
 fn observed(found: ChainTimes) -> Observed {
@@ -65,6 +79,10 @@ fn observed(found: ChainTimes) -> Observed {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn failures(chain: &Chain) -> Vec<String> {
+        super::super::judge::failures(&rows(chain))
+    }
 
     fn times(reaction: u64, age: u64) -> ChainTimes {
         ChainTimes { reaction_ns: Some(reaction), age_ns: Some(age) }

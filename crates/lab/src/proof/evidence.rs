@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use ::trace::Trace;
 use report::proof::{Check, Proof, Run, Theorems, VmRun};
+use report::verdicts::Row;
 use verdict::Verdict;
 
 use super::execute::Executed;
@@ -38,8 +39,12 @@ pub struct Evidence<'a> {
 }
 
 impl Evidence<'_> {
-    /// Returns the proof that follows from the evidence; `notes` come first.
-    pub fn proof(&self, notes: Vec<String>, theorems: Option<Theorems>) -> Result<Proof, Failure> {
+    /// Returns the proof that follows from the evidence, and the verdicts in it; `notes` come first.
+    pub fn proof(
+        &self,
+        notes: Vec<String>,
+        theorems: Option<Theorems>,
+    ) -> Result<(Proof, Vec<Row>), Failure> {
         let Self { system, with, without, .. } = self;
         let verdict = verdict(system);
         let verdict_without = self.plain.map(self::verdict);
@@ -85,16 +90,14 @@ impl Evidence<'_> {
             ..Run::default()
         });
 
-        proof.failures.clone_from(&with.problems);
-        proof.failures.extend(judge::failures(&proof));
-        match wrong_decisions(&system.plan, &with.trace)? {
-            Some(wrong) => proof.failures.extend(wrong),
-            None => proof.notes.push(NO_DECISIONS.into()),
-        }
+        let decisions = wrong_decisions(&system.plan, &with.trace)?;
+        proof.notes.extend(decisions.is_none().then(|| NO_DECISIONS.into()));
+        let rows = judge::rows(&proof, &with.problems, decisions.as_deref());
+        proof.failures = judge::failures(&rows);
         proof.notes.extend(judge::notes(&proof));
         proof.notes.extend([DESCRIBED.into(), MODEL.into()]);
         proof.holds = proof.failures.is_empty();
-        Ok(proof)
+        Ok((proof, rows))
     }
 
     fn run(

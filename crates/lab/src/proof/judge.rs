@@ -1,49 +1,63 @@
 //! Judges if everything holds with the plan.
 
-use report::proof::{Cache, Checked, Proof, Responses, Task};
+use report::proof::{Cache, Checked, Proof, Task, Traffic};
+use report::verdicts::{Row, Rule};
 
 use super::chains;
 use crate::amount::time;
 use crate::cachescope::HYPERVISOR;
+use crate::verdicts::places;
 
-/// Returns the failures, a sentence each. Evictions across VMs are failures if VMs have colours.
-pub fn failures(proof: &Proof) -> Vec<String> {
-    let mut failures = Vec::new();
-    for task in &proof.tasks {
-        of_task(proof, task, &mut failures);
-    }
-    failures.extend(proof.chains.iter().flat_map(chains::failures));
-    if let Some(theorems) = &proof.theorems
-        && let Checked::Refused { .. } = theorems.checked
-    {
-        failures.push(theorems.summary());
+/// Returns all verdicts. `problems` are those of the run with the plan, `decisions` the wrong ones of the scheduler there,
+/// if it had to decide. Evictions across VMs are failures if VMs have colours.
+pub fn rows(proof: &Proof, problems: &[String], decisions: Option<&[String]>) -> Vec<Row> {
+    let mut rows = vec![Row::new(Rule::Run, "run").fails_if(problems)];
+    rows.extend(proof.tasks.iter().flat_map(|task| of_task(proof, task)));
+    rows.extend(proof.chains.iter().flat_map(chains::rows));
+    if let Some(theorems) = &proof.theorems {
+        let refused = matches!(theorems.checked, Checked::Refused { .. });
+        let why = refused.then(|| theorems.summary());
+        rows.push(Row::new(Rule::Theorems, "bounds").fails_if(why));
     }
     let cache = proof.with.as_ref().and_then(|run| run.cache.as_ref());
     let isolated = proof.vms.iter().any(|vm| !vm.colors.is_empty());
     if let Some(cache) = cache.filter(|_| isolated) {
-        let evictions = cache.cross_vm_evictions();
-        if evictions > 0 {
-            failures.push(format!("VMs evicted {evictions} lines of each other"));
-        }
-        let between = hypervisor_evictions(cache);
-        if between > 0 && !proof.platform.hypervisor_colors.is_empty() {
-            failures.push(format!("hypervisor and VMs evicted {between} lines of each other"));
-        }
-    }
-    for traffic in &proof.traffic {
-        let Some(budget) = traffic.budget_accesses else { continue };
-        let most = budget.saturating_add(traffic.overshoot_accesses);
-        let over = traffic.with_accesses.iter().filter(|&&made| made > most).count();
-        if over > 0 {
-            let vm = &proof.vms[traffic.vm].name;
-            let made = traffic.with_accesses.iter().max().copied().unwrap_or(0);
-            failures.push(format!(
-                "VM `{vm}` made up to {made} memory accesses in a period, in {over} periods more \
-                 than the {most} that the analysis counts with"
-            ));
+        let row = |of: &str, lines: u64| {
+            let why = (lines > 0).then(|| format!("{of} evicted {lines} lines of each other"));
+            let row = Row::new(Rule::CacheIsolation, of).figure("evictions", lines.to_string());
+            row.fails_if(why)
+        };
+        rows.push(row("VMs", cache.cross_vm_evictions()));
+        if !proof.platform.hypervisor_colors.is_empty() {
+            rows.push(row("hypervisor and VMs", hypervisor_evictions(cache)));
         }
     }
-    failures
+    rows.extend(proof.traffic.iter().filter_map(|it| of_traffic(proof, it)));
+    rows.extend(decisions.map(|wrong| Row::new(Rule::Decisions, "scheduler").fails_if(wrong)));
+    rows
+}
+
+/// Returns the failures of verdicts, a sentence each.
+pub fn failures(rows: &[Row]) -> Vec<String> {
+    let failed = rows.iter().filter(|row| row.fails());
+    failed.flat_map(|row| row.reasons.iter().cloned()).collect()
+}
+
+fn of_traffic(proof: &Proof, traffic: &Traffic) -> Option<Row> {
+    let budget = traffic.budget_accesses?;
+    let most = budget.saturating_add(traffic.overshoot_accesses);
+    let over = traffic.with_accesses.iter().filter(|&&made| made > most).count();
+    let vm = &proof.vms[traffic.vm].name;
+    let made = traffic.with_accesses.iter().max().copied().unwrap_or(0);
+    let why = (over > 0).then(|| {
+        format!(
+            "VM `{vm}` made up to {made} memory accesses in a period, in {over} periods more \
+             than the {most} that the analysis counts with"
+        )
+    });
+    let subject = traffic.vcpu.map_or_else(|| places::vm(vm), |vcpu| places::vcpu(vm, vcpu));
+    let row = Row::new(Rule::MemoryBudget, subject).figure("executed", format!("{made} accesses"));
+    Some(row.figure("limit", format!("{most} accesses")).fails_if(why))
 }
 
 /// Returns notes for the reader: lines that VMs without colours lost, and bounds without isolation
@@ -87,25 +101,31 @@ fn hypervisor_evictions(cache: &Cache) -> u64 {
     between.map(|(.., count)| count).sum()
 }
 
-fn of_task(proof: &Proof, task: &Task, failures: &mut Vec<String>) {
+/// Is its bound right, and is it in time?
+fn of_task(proof: &Proof, task: &Task) -> Vec<Row> {
     let vm = proof.vms.get(task.vm).map_or("", |vm| &vm.name);
     let name = format!("task `{}` of VM `{vm}`", task.name);
-    failures.extend(task.reason_with.clone());
-    let mut compare = |what: &str, found: Option<&Responses>| {
-        let Some(found) = found.filter(|it| it.jobs > 0) else {
-            failures.push(match what {
+    let mut late: Vec<String> = task.reason_with.iter().cloned().collect();
+    let mut above = Vec::new();
+    let mut longest = Vec::new();
+    for (what, figure, found) in
+        [("simulation", "simulated", &task.simulated), ("run", "executed", &task.with)]
+    {
+        let Some(found) = found.as_ref().filter(|it| it.jobs > 0) else {
+            late.push(match what {
                 "run" => format!(
                     "{name} has no complete job in the run: neither marks of its guest nor a report \
                      were seen"
                 ),
                 _ => format!("{name} has no complete job in the {what}"),
             });
-            return;
+            continue;
         };
+        longest.extend(found.max_ns.map(|max| (figure, time(max))));
         if let Some((max, bound)) = found.max_ns.zip(task.bound_with_ns)
             && max > bound
         {
-            failures.push(format!(
+            above.push(format!(
                 "COUNTEREXAMPLE: {name} took {} in the {what}, longer than its bound of {}",
                 time(max),
                 time(bound)
@@ -113,17 +133,23 @@ fn of_task(proof: &Proof, task: &Task, failures: &mut Vec<String>) {
         }
         if found.missed > 0 {
             let (missed, jobs) = (found.missed, found.jobs);
-            failures
-                .push(format!("{name} missed {missed} deadlines in the {what}, of {jobs} jobs"));
+            late.push(format!("{name} missed {missed} deadlines in the {what}, of {jobs} jobs"));
         }
+    }
+    let bound = task.bound_with_ns.map(|bound| ("bound", time(bound)));
+    let limit = task.deadline_ns.map(|limit| ("limit", time(limit)));
+    let row = |rule, reasons: Vec<String>| {
+        let row = Row::new(rule, places::task(vm, &task.name)).fails_if(reasons);
+        let figures = bound.iter().chain(&limit).chain(&longest);
+        figures.fold(row, |row, (name, value)| row.figure(name, value))
     };
-    compare("simulation", task.simulated.as_ref());
-    compare("run", task.with.as_ref());
+    let bounded = task.bound_with_ns.map(|_| row(Rule::Bound, above));
+    bounded.into_iter().chain([row(Rule::Deadline, late)]).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use report::proof::{Owner, Run, Traffic, Vm};
+    use report::proof::{Owner, Responses, Run, Vm};
 
     use super::*;
 
@@ -158,9 +184,31 @@ mod tests {
         }
     }
 
+    fn failures_of(proof: &Proof) -> Vec<String> {
+        failures(&rows(proof, &[], None))
+    }
+
     #[test]
     fn what_holds_does() {
-        assert_eq!(failures(&proof()), Vec::<String>::new());
+        assert_eq!(failures_of(&proof()), Vec::<String>::new());
+        let rows = rows(&proof(), &[], Some(&[]));
+        let all: Vec<_> = rows.iter().map(|row| (row.rule.id(), row.subject.as_str())).collect();
+        let expected = [
+            ("run", "run"),
+            ("bound", "task a.t"),
+            ("deadline", "task a.t"),
+            ("cache-isolation", "VMs"),
+            ("memory-budget", "VM b"),
+            ("decisions", "scheduler"),
+        ];
+        assert_eq!(all, expected.map(|(rule, subject)| (rule.into(), subject)));
+    }
+
+    #[test]
+    fn what_is_wrong_with_the_run_and_its_decisions_is_a_failure() {
+        let wrong = |text: &str| vec![text.to_owned()];
+        let rows = rows(&proof(), &wrong("stopped"), Some(&wrong("PCPU 0")));
+        assert_eq!(failures(&rows), ["stopped", "PCPU 0"]);
     }
 
     #[test]
@@ -168,7 +216,7 @@ mod tests {
         let one = |change: &dyn Fn(&mut Proof)| {
             let mut proof = proof();
             change(&mut proof);
-            let failures = failures(&proof);
+            let failures = failures_of(&proof);
             assert_eq!(failures.len(), 1, "{failures:?}");
             failures[0].clone()
         };

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use planner::completion;
 use report::proof::Proof;
+use report::verdicts::Verdicts;
 
 use super::document::Document;
 use super::execute::Prepared;
@@ -14,6 +15,7 @@ use crate::failure::Failure;
 use crate::hypervisor;
 use crate::load::{self, System};
 use crate::simulate::simulate_worst;
+use crate::verdicts::of_proof;
 use crate::watch::Watch;
 
 /// What is proven, and how.
@@ -42,6 +44,8 @@ pub struct Options {
 pub struct Proven {
     /// What was found.
     pub proof: Proof,
+    /// What was judged.
+    pub verdicts: Verdicts,
     /// The results for programs (JSON).
     pub results: String,
     /// Where the page for people is.
@@ -95,14 +99,16 @@ pub fn prove(options: &Options, watch: &dyn Watch) -> Result<Option<Proven>, Fai
 
     watch.step("write the report");
     let evidence = Evidence { system: &system, plain: plain.as_ref(), simulated, with, without };
-    let mut proof = evidence.proof(notes, theorems)?;
+    let (mut proof, rows) = evidence.proof(notes, theorems)?;
     proof.origin = origin::origin(options, &evidence, &hypervisor.path, &folder)?;
     let results = write(&folder, &system, plain.as_ref(), &proof)?;
     folder.finish()?;
     if !options.certificate {
         super::theorems::remove(&folder)?;
     }
-    Ok(Some(Proven { proof, results, page: folder.place(PAGE) }))
+    let file = options.file.display().to_string();
+    let verdicts = of_proof(&file, proof.holds, &system, rows, proof.notes.clone());
+    Ok(Some(Proven { proof, verdicts, results, page: folder.place(PAGE) }))
 }
 
 /// The described system, which has tasks.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use qemu::{Exit, Outcome};
+use report::verdicts::{Row, Rule};
 use serde::Serialize;
 
 use crate::cachescope::Counts;
@@ -11,6 +12,7 @@ use crate::chains::Seen;
 use crate::console::{Known, Vm};
 use crate::deadlines::{Task, Tasks};
 use crate::record::Recorded;
+use crate::verdicts::places;
 
 /// What ended the run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -96,53 +98,72 @@ impl Summary {
 
     /// Everything that is not well, a sentence each.
     pub fn problems(&self) -> Vec<String> {
+        let rows = self.rows().into_iter().filter(|row| row.fails());
+        rows.flat_map(|row| row.reasons).collect()
+    }
+
+    /// Returns what ended the run.
+    pub fn end(&self) -> End {
+        self.end
+    }
+
+    /// Returns the verdicts on the run, its VMs, tasks and chains, and on what was recorded.
+    pub fn rows(&self) -> Vec<Row> {
+        let mut rows = vec![Row::new(Rule::Run, "run").fails_if(self.broken_off())];
+        rows.extend(self.known.vms.iter().map(|vm| self.vm(vm)));
+        rows.extend(self.tasks.rows(&self.names()));
+        let counts = self.counts.as_ref().map(|it| ("counts of caches", it.as_ref().err()));
+        let trace = self.trace.as_ref().map(|it| ("trace", it.as_ref().err()));
+        rows.extend(
+            [counts, trace]
+                .into_iter()
+                .flatten()
+                .map(|(what, why)| Row::new(Rule::Recording, what).fails_if(why.cloned())),
+        );
+        rows
+    }
+
+    /// Returns why the run did not end in good order, if it did not.
+    fn broken_off(&self) -> Option<String> {
+        if self.end != End::Itself {
+            return None;
+        }
+        Some(match self.outcome.exit {
+            Exit::TimedOut => {
+                let seconds = self.outcome.elapsed.as_secs_f64();
+                let why = match self.outcome.stderr.contains(NO_TIMER) {
+                    true => {
+                        ": at some time all VCPUs waited, and no timer was set that would wake one"
+                    }
+                    false => "",
+                };
+                format!("it timed out after {seconds:.1} s{why}")
+            }
+            Exit::Code(0) if self.known.power_off => return None,
+            _ if self.runner == Runner::Kvm => match &*self.outcome.stderr {
+                "" => "the run ended before all VMs did".into(),
+                why => format!("the run was broken off: {why}"),
+            },
+            Exit::Code(0) => match &self.known.refusal {
+                Some(why) => format!("the hypervisor started no VM: {why}"),
+                None => "the hypervisor ended without power-off".into(),
+            },
+            exit => format!("QEMU ended with {exit}"),
+        })
+    }
+
+    fn vm(&self, vm: &Vm) -> Row {
         let mut problems = Vec::new();
-        if self.end == End::Itself {
-            match self.outcome.exit {
-                Exit::TimedOut => {
-                    let seconds = self.outcome.elapsed.as_secs_f64();
-                    let why = match self.outcome.stderr.contains(NO_TIMER) {
-                        true => {
-                            ": at some time all VCPUs waited, and no timer was set that would wake one"
-                        }
-                        false => "",
-                    };
-                    problems.push(format!("it timed out after {seconds:.1} s{why}"));
-                }
-                Exit::Code(0) if self.known.power_off => {}
-                _ if self.runner == Runner::Kvm => problems.push(match &*self.outcome.stderr {
-                    "" => "the run ended before all VMs did".into(),
-                    why => format!("the run was broken off: {why}"),
-                }),
-                Exit::Code(0) => problems.push(match &self.known.refusal {
-                    Some(why) => format!("the hypervisor started no VM: {why}"),
-                    None => "the hypervisor ended without power-off".into(),
-                }),
-                exit => problems.push(format!("QEMU ended with {exit}")),
-            }
+        let state = state(vm, self.known.ready);
+        if state == "stopped" {
+            let why = reason(vm).unwrap_or("no reason given");
+            problems.push(format!("VM `{}` was stopped: {why}", vm.name));
+        } else if self.until_off && state != "off" && self.end == End::Itself {
+            problems.push(format!("VM `{}` did not switch itself off", vm.name));
         }
-        for vm in &self.known.vms {
-            let state = state(vm, self.known.ready);
-            if state == "stopped" {
-                problems.push(format!(
-                    "VM `{}` was stopped: {}",
-                    vm.name,
-                    reason(vm).unwrap_or("no reason given")
-                ));
-            } else if self.until_off && state != "off" && self.end == End::Itself {
-                problems.push(format!("VM `{}` did not switch itself off", vm.name));
-            }
-            let failures = vm.failures.iter();
-            problems.extend(failures.map(|what| format!("VM `{}` says: {what}", vm.name)));
-        }
-        problems.extend(self.tasks.problems(&self.names()));
-        if let Some(Err(why)) = &self.counts {
-            problems.push(why.clone());
-        }
-        if let Some(Err(why)) = &self.trace {
-            problems.push(why.clone());
-        }
-        problems
+        let failures = vm.failures.iter();
+        problems.extend(failures.map(|what| format!("VM `{}` says: {what}", vm.name)));
+        Row::new(Rule::Vm, places::vm(&vm.name)).fails_if(problems)
     }
 
     /// The same for machines.
