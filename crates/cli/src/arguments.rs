@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -13,6 +13,8 @@ use measure::isolation::workload::Workload;
 use measure::isolation::{self, Context};
 
 use crate::diff::DiffOptions;
+use crate::failure::Failure;
+use crate::format::Format;
 use crate::help::{CompletionsOptions, ManOptions};
 use crate::import::ImportOptions;
 use crate::init::InitOptions;
@@ -43,9 +45,12 @@ share of one. A cache colour is a part of the shared cache that one VM can have 
 Exit status: 0 yes, 1 the answer is no, 2 bad input, 3 the answer is open; 129, 130 and 143: ended
 by SIGHUP, SIGINT (Ctrl-C) and SIGTERM.")]
 pub struct Arguments {
-    /// Print one JSON document instead of text
+    /// Print one JSON document instead of text, as `--format json` does
     #[arg(long, global = true)]
     pub json: bool,
+    /// Print this instead of text; the last three are documents of the verdicts of check, diff, prove and run
+    #[arg(long, global = true, value_enum)]
+    pub format: Option<Format>,
     /// Colour the text; `auto`: on a terminal, unless NO_COLOR is set
     #[arg(
         long,
@@ -57,6 +62,25 @@ pub struct Arguments {
     pub color: ColorChoice,
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Arguments {
+    /// The format of the output, which must be one that the command has.
+    pub fn format(&self) -> Result<Format, Failure> {
+        let format = self.format.unwrap_or(if self.json { Format::Json } else { Format::Text });
+        let image_only = matches!(&self.command, Command::Run(run) if run.image_only.is_some());
+        let text = match format.form() {
+            _ if self.json && format != Format::Json => {
+                "`--json` and `--format` name different formats\nhelp: remove one of them"
+            }
+            Some(_) if self.command.judged().is_none() || image_only => {
+                "this command has no verdict for a document in that format\n\
+                 help: `junit`, `sarif` and `markdown` are for `check`, `diff`, `prove` and `run`; use `json`"
+            }
+            _ => return Ok(format),
+        };
+        Err(Failure::new("usage", text))
+    }
 }
 
 /// The commands.
@@ -78,6 +102,19 @@ pub enum Command {
     Schema(SchemaOptions),
     Completions(CompletionsOptions),
     Man(ManOptions),
+}
+
+impl Command {
+    /// The name and the file of a command with a verdict on a file.
+    pub fn judged(&self) -> Option<(&'static str, &Path)> {
+        match self {
+            Self::Check(options) => Some(("check", &options.file)),
+            Self::Diff(options) => Some(("diff", &options.after)),
+            Self::Prove(options) => Some(("prove", &options.file)),
+            Self::Run(options) => Some(("run", &options.file)),
+            _ => None,
+        }
+    }
 }
 
 /// Check a description or a plan: is it sound, and is every deadline met?

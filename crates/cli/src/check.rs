@@ -9,6 +9,7 @@ mod sensitivity;
 use std::path::Path;
 
 use lab::load::{self, Input};
+use lab::verdicts::{Checked, of_check};
 use serde::Serialize;
 use system::description::System;
 use system::diagnostic::Entry;
@@ -18,22 +19,22 @@ use verdict::{Sensitivity, Verdict};
 
 use crate::arguments::CheckOptions;
 use crate::failure::Failure;
+use crate::format::Format;
 use crate::json;
-use crate::output;
 use crate::overview;
 use crate::status::Status;
 
 /// Runs the command.
-pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
+pub fn check(options: &CheckOptions, format: Format) -> Result<Status, Failure> {
     let input = load::read_or_standard_input(&options.file)?;
-    let (plan, report, verdict, missing, raised, advice, grows, theorems) = match input {
+    let (plan, described, report, verdict, missing, raised, advice, grows, theorems) = match input {
         Input::Plan(plan) => {
             let verdict = Verdict::of_plan(&plan, None);
             if options.sensitivity || options.certificate.is_some() {
                 return Err(no_tasks(&options.file));
             }
             let missing = missing_files(&plan, None, &options.file)?;
-            (Some(*plan), None, verdict, missing, Vec::new(), Vec::new(), None, None)
+            (Some(*plan), None, None, verdict, missing, Vec::new(), Vec::new(), None, None)
         }
         Input::Description(system) => {
             // Machines that are only analysed have no plan, and need none.
@@ -60,27 +61,42 @@ pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
                 }
             };
             let raised = [deadlines::raised(&system), chains::without_channel(&system)].concat();
-            (plan, Some(report), verdict, missing, raised, advice, grows, theorems)
+            (plan, Some(system), Some(report), verdict, missing, raised, advice, grows, theorems)
         }
     };
     let overloaded = report.as_ref().is_some_and(|report| report.overloaded);
     let ok = verdict.schedulable && !overloaded;
     let file = options.file.display().to_string();
-    if as_json {
-        json::print(&Document {
-            ok,
-            file: &file,
-            vms: plan.as_ref().map(overview::vms).unwrap_or_default(),
-            hypervisor_colors: plan.as_ref().and_then(overview::hypervisor_colors),
-            missing_files: &missing,
-            report: report.as_ref(),
-            analysis: &verdict,
-            advice: &advice,
-            sensitivity: grows.as_ref(),
-            certificate: theorems.as_ref(),
-            errors: Vec::new(),
-        })?;
-    } else {
+    let absent = missing.iter().map(|path| {
+        format!("{path} does not exist yet; `make build` makes the files below build/")
+    });
+    let notes: Vec<_> = plan.iter().filter_map(overview::note_on_colors).chain(absent).collect();
+    let notes = [lab::explain::notes(&verdict), raised, notes].concat();
+    let checked = Checked {
+        file: &file,
+        name: plan
+            .as_ref()
+            .map(|plan| &*plan.name)
+            .or(described.as_ref().map(|it| &*it.name))
+            .unwrap_or_default(),
+        described: described.as_deref(),
+        report: report.as_ref(),
+        verdict: &verdict,
+    };
+    let document = || Document {
+        ok,
+        file: &file,
+        vms: plan.as_ref().map(overview::vms).unwrap_or_default(),
+        hypervisor_colors: plan.as_ref().and_then(overview::hypervisor_colors),
+        missing_files: &missing,
+        report: report.as_ref(),
+        analysis: &verdict,
+        advice: &advice,
+        sensitivity: grows.as_ref(),
+        certificate: theorems.as_ref(),
+        errors: Vec::new(),
+    };
+    let text = || {
         let mut text = format!("{file}: {}\n", if ok { "ok" } else { "not schedulable" });
         if let Some(plan) = &plan {
             text.push_str(&format!("\n{}", overview::plan(plan)));
@@ -92,20 +108,18 @@ pub fn check(options: &CheckOptions, as_json: bool) -> Result<Status, Failure> {
         text.extend(grows.as_ref().map(sensitivity::show));
         text.extend(theorems.as_ref().map(certificate::show));
         text.extend(advice.iter().map(|advice| format!("\nhelp: {advice}\n")));
-        let missing = missing.iter().map(|path| {
-            format!("{path} does not exist yet; `make build` makes the files below build/")
-        });
-        let notes: Vec<_> =
-            plan.iter().filter_map(overview::note_on_colors).chain(missing).collect();
-        let notes = [lab::explain::notes(&verdict), raised, notes].concat();
-        for note in &notes {
-            text.push_str(&format!("\nnote: {note}"));
-        }
-        if !notes.is_empty() {
-            text.push('\n');
-        }
-        output::print(&text)?;
-    }
+        text.extend(notes.iter().map(|note| format!("\nnote: {note}")));
+        text.extend((!notes.is_empty()).then_some('\n'));
+        text
+    };
+    let verdicts = || {
+        let grows = grows.as_ref().map(sensitivity::together);
+        let theorems = theorems.as_ref().map(certificate::show).unwrap_or_default();
+        let theorems = theorems.lines().map(str::trim).filter(|line| !line.is_empty());
+        let found = grows.into_iter().chain(theorems.map(str::to_owned)).collect();
+        of_check(checked, [advice.clone(), found, notes.clone()].concat())
+    };
+    format.print(verdicts, || json::print(&document()), text)?;
     Ok(if ok { Status::Yes } else { Status::No })
 }
 

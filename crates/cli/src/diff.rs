@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use clap::Args;
 use lab::amount::time;
 use lab::difference::{Difference, differences};
+use lab::verdicts::of_differences;
 use report::text::table;
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::format::Format;
 use crate::json;
-use crate::output;
 use crate::status::Status;
 
 /// Compare two descriptions or plans: what moved, which bounds changed, and why
@@ -36,26 +37,26 @@ pub struct DiffOptions {
 
 /// What `--json` prints.
 #[derive(Serialize)]
-struct Document {
+struct Document<'a> {
     /// True if nothing differs.
     ok: bool,
-    differences: Vec<Difference>,
+    differences: &'a [Difference],
 }
 
 /// Runs the command.
-pub fn diff(options: &DiffOptions, as_json: bool) -> Result<Status, Failure> {
+pub fn diff(options: &DiffOptions, format: Format) -> Result<Status, Failure> {
     let differences = differences(&options.before, &options.after)?;
     let ok = differences.is_empty();
-    if as_json {
-        json::print(&Document { ok, differences })?;
-    } else {
-        let files = [&options.before, &options.after].map(|file| file.display().to_string());
-        output::print(&shown(files, &differences))?;
-    }
+    let [before, after] = [&options.before, &options.after].map(|it| it.display().to_string());
+    format.print(
+        || of_differences(&before, &after, &differences),
+        || json::print(&Document { ok, differences: &differences }),
+        || shown([&before, &after], &differences),
+    )?;
     Ok(if ok { Status::Yes } else { Status::No })
 }
 
-fn shown([before, after]: [String; 2], differences: &[Difference]) -> String {
+fn shown([before, after]: [&str; 2], differences: &[Difference]) -> String {
     let count = match differences.len() {
         0 => return format!("{before} and {after} do not differ\n"),
         1 => "1 difference".into(),

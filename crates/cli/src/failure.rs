@@ -1,10 +1,13 @@
 //! Why a command could not do its work, and how that is shown.
 
 use std::io;
+use std::path::Path;
 
+use lab::verdicts::of_failure;
 use serde::Serialize;
 use system::diagnostic::{Entry, Errors, Style};
 
+use crate::format::Format;
 use crate::json;
 use crate::output;
 use crate::status::Status;
@@ -28,18 +31,25 @@ impl Failure {
         Self::Lab(lab::Failure::new(code, error))
     }
 
-    /// Shows the failure; returns the exit status.
-    pub fn report(self, as_json: bool) -> Status {
-        let status = match self {
+    /// Shows the failure of a command, which may have a verdict on a file; returns the exit status.
+    pub fn report(self, format: Format, judged: Option<(&'static str, &Path)>) -> Status {
+        let status = match &self {
             Self::Pipe => return Status::Yes,
             Self::Lab(lab::Failure::NoPlan(_)) | Self::Impossible(_) => Status::No,
             Self::Lab(_) => Status::BadInput,
-            Self::Interrupted(signal, _) => Status::Signal(signal),
+            Self::Interrupted(signal, _) => Status::Signal(*signal),
         };
-        if as_json {
+        if format == Format::Json {
             let _ = json::print(&Report { ok: false, errors: self.entries() });
-        } else {
-            output::error(&self.text());
+            return status;
+        }
+        // People read why in the log of their checks, and tools in the document.
+        output::error(&self.text());
+        if let (Self::Lab(failure), Some(form), Some((command, file))) =
+            (&self, format.form(), judged)
+        {
+            let verdicts = of_failure(command, &file.display().to_string(), failure);
+            let _ = output::document(&verdicts.document(form));
         }
         status
     }

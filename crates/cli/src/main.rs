@@ -10,6 +10,7 @@ mod check;
 mod diff;
 mod export;
 mod failure;
+mod format;
 mod help;
 mod import;
 mod init;
@@ -34,6 +35,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use arguments::{Arguments, Command};
+use format::Format;
 
 fn main() -> ExitCode {
     let arguments = Arguments::try_parse().unwrap_or_else(|error| {
@@ -41,17 +43,21 @@ fn main() -> ExitCode {
         error.exit()
     });
     output::color(arguments.color);
-    let json = arguments.json;
+    let format = match arguments.format() {
+        Ok(format) => format,
+        Err(failure) => return failure.report(Format::Text, None).into(),
+    };
+    let json = format == Format::Json;
     let result = match &arguments.command {
         Command::Init(options) => init::init(options, json),
         Command::Import(options) => import::import(options, json),
-        Command::Check(options) => check::check(options, json),
-        Command::Diff(options) => diff::diff(options, json),
+        Command::Check(options) => check::check(options, format),
+        Command::Diff(options) => diff::diff(options, format),
         Command::Plan(options) => plan::plan(options, json),
         Command::Export(options) => export::export(options, json),
         Command::Sim(options) => sim::sim(options, json),
-        Command::Run(options) => run::run(options, json),
-        Command::Prove(options) => prove::prove(options, json),
+        Command::Run(options) => run::run(options, format),
+        Command::Prove(options) => prove::prove(options, format),
         Command::Trace(options) => trace::trace(options, json),
         Command::Measure(options) => measure::measure(options, json),
         Command::Reproduce(options) => reproduce::reproduce(options, json),
@@ -62,6 +68,6 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(status) => status.into(),
-        Err(failure) => failure.report(json).into(),
+        Err(failure) => failure.report(format, arguments.command.judged()).into(),
     }
 }

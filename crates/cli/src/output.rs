@@ -32,6 +32,13 @@ pub fn print(text: &str) -> io::Result<()> {
     out.flush()
 }
 
+/// Prints a document to the standard output, as it is.
+pub fn document(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
 /// Prints text to the standard error. If even that fails, nobody reads us.
 pub fn error(text: &str) {
     let _ = anstream::stderr().lock().write_all(text.as_bytes());

@@ -6,18 +6,19 @@ mod show;
 mod steps;
 
 use lab::Watch;
-use lab::proof;
+use lab::proof::{self, Proven};
 
 pub use options::ProveOptions;
 
 use crate::failure::Failure;
+use crate::format::Format;
 use crate::output;
 use crate::signals::Signals;
 use crate::status::Status;
 use steps::Steps;
 
 /// Runs the command.
-pub fn prove(options: &ProveOptions, as_json: bool) -> Result<Status, Failure> {
+pub fn prove(options: &ProveOptions, format: Format) -> Result<Status, Failure> {
     let signals = Signals::catch()?;
     let steps = Steps::new();
     let proven = proof::prove(&wanted(options), &Watcher { signals: &signals, steps: &steps })?;
@@ -26,14 +27,13 @@ pub fn prove(options: &ProveOptions, as_json: bool) -> Result<Status, Failure> {
         output::error("interrupted: nothing is proven, and no file was changed\n");
         return Ok(signals.caught().map_or(Status::No, Status::Signal));
     };
-    match as_json {
-        true => output::print(&proven.results)?,
-        false => {
-            let page = proven.page.display();
-            output::print(&format!("{}report: {page}\n", show::show(&proven.proof)))?;
-        }
-    }
-    Ok(if proven.proof.holds { Status::Yes } else { Status::No })
+    let Proven { proof, verdicts, results, page } = proven;
+    format.print(
+        || verdicts,
+        || output::print(&results),
+        || format!("{}report: {}\n", show::show(&proof), page.display()),
+    )?;
+    Ok(if proof.holds { Status::Yes } else { Status::No })
 }
 
 /// The proof that `options` ask for.

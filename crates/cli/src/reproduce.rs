@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::arguments::ReproduceOptions;
 use crate::failure::Failure;
+use crate::format::Format;
 use crate::json;
 use crate::output;
 use crate::signals::Signals;
@@ -59,7 +60,7 @@ pub fn reproduce(options: &ReproduceOptions, as_json: bool) -> Result<Status, Fa
             // Hours of other experiments do not depend on this one.
             Some(End::Failed(failure)) if all => {
                 output::error(&format!("{}: ", experiment.name));
-                failure.report(false);
+                failure.report(Format::Text, None);
                 failed.push(experiment.name.as_str());
             }
             Some(end) => {

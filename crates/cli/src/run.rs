@@ -16,9 +16,11 @@ use lab::hypervisor;
 use lab::kvm::OnKvm;
 use lab::load::{self, System};
 use lab::run::{Clock, End, GRACE, OnQemu, Options, Prepared};
+use lab::verdicts::of_run;
 use qemu::Next;
 
 use crate::failure::Failure;
+use crate::format::Format;
 use crate::json;
 use crate::output;
 use crate::signals::Signals;
@@ -31,7 +33,7 @@ use view::View;
 const TICK: Duration = Duration::from_millis(50);
 
 /// Runs the command.
-pub fn run(options: &RunOptions, as_json: bool) -> Result<Status, Failure> {
+pub fn run(options: &RunOptions, format: Format) -> Result<Status, Failure> {
     options.check()?;
     let signals = Signals::catch()?;
     let mut system = match options.on {
@@ -42,10 +44,10 @@ pub fn run(options: &RunOptions, as_json: bool) -> Result<Status, Failure> {
         system.append(vm, arguments)?;
     }
     match options.on {
-        On::Qemu => on_qemu(options, &system, &signals, as_json),
+        On::Qemu => on_qemu(options, &system, &signals, format),
         On::Kvm => {
             let prepared = OnKvm::new(&system, wanted(options))?;
-            follow(prepared, &system, None, &signals, as_json)
+            follow(prepared, &system, None, &signals, format)
         }
     }
 }
@@ -55,17 +57,17 @@ fn on_qemu(
     options: &RunOptions,
     system: &System,
     signals: &Signals,
-    as_json: bool,
+    format: Format,
 ) -> Result<Status, Failure> {
     let console = options.console.as_deref().map(|name| system.find_vm(name)).transpose()?;
     let found = hypervisor::find(options.hypervisor.as_deref())?;
     if let Some(out) = &options.image_only {
         let image = system.image(&found.load()?)?;
         image::write(out, &image.bytes)?;
-        return image_report::image_written(out, &image, as_json);
+        return image_report::image_written(out, &image, format == Format::Json);
     }
     let prepared = OnQemu::new(system, &found, wanted(options))?;
-    follow(prepared, system, console, signals, as_json)
+    follow(prepared, system, console, signals, format)
 }
 
 /// Follows a run to its end, and shows what it comes to.
@@ -74,19 +76,19 @@ fn follow(
     system: &System,
     console: Option<usize>,
     signals: &Signals,
-    as_json: bool,
+    format: Format,
 ) -> Result<Status, Failure> {
     if let Some(signal) = signals.caught() {
         return Ok(Status::Signal(signal));
     }
     let names: Vec<&str> = system.plan.vms.iter().map(|vm| vm.name.as_str()).collect();
-    let (ran, end) = attend(prepared.start()?, &names, signals, console, as_json)?;
+    let (ran, end) = attend(prepared.start()?, &names, signals, console, format)?;
     let summary = prepared.judge(ran, end)?;
-    if as_json {
-        json::print(&summary.document())?;
-    } else {
-        output::print(&text::text(&summary))?;
-    }
+    format.print(
+        || of_run(&summary, system),
+        || json::print(&summary.document()),
+        || text::text(&summary),
+    )?;
     Ok(match signals.caught() {
         Some(signal) if end == End::Interrupted => Status::Signal(signal),
         _ if summary.is_ok() => Status::Yes,
@@ -120,9 +122,9 @@ fn attend(
     names: &[&str],
     signals: &Signals,
     console: Option<usize>,
-    as_json: bool,
+    format: Format,
 ) -> Result<(Ran, End), Failure> {
-    let mut view = View::new(names.iter().copied(), as_json);
+    let mut view = View::new(names.iter().copied(), format != Format::Text);
     let mut keyboard = None;
     if let Some(vm) = console {
         output::error(&format!(

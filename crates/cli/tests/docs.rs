@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use report::verdicts::Rule;
+
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// All pages of the repository.
@@ -230,5 +232,89 @@ fn each_term_of_the_glossary_is_linked_where_the_book_uses_it() {
     for term in terms {
         let link = format!("glossary.md#{})", term.replace(' ', "-"));
         assert!(others.contains(&link), "no page links to `{term}`");
+    }
+}
+
+/// The lines below the first line that ends like this, without their indentation.
+fn indented(text: &str, end: &str) -> String {
+    let lines: Vec<&str> = text.lines().skip_while(|line| !line.ends_with(end)).skip(1).collect();
+    let depth = lines.first().and_then(|line| line.find(|it| it != ' ')).expect("a line");
+    let is_inside = |line: &&&str| line.len() > depth && line[..depth].trim().is_empty();
+    let inside = lines.iter().take_while(is_inside);
+    inside.map(|line| format!("{}\n", &line[depth..])).collect()
+}
+
+/// The scripts of both recipes, in a repository with a change that makes a task late.
+#[test]
+fn the_recipes_for_ci_show_what_a_change_does() {
+    let page = Path::new(ROOT).join("docs/how-to/check-in-ci.md");
+    let page = fs::read_to_string(page).expect("a page");
+    let late = block(&page, "toml");
+    let github = page.split_once("## GitHub\n").expect("a section").1;
+    let gitlab = page.split_once("## GitLab\n").expect("a section").1;
+    let (_, step) = github.split_once("- name: Check\n").expect("a step");
+    let scripts = [
+        (indented(step, "run: |"), "check.sarif"),
+        (indented(block(gitlab, "yaml"), "    - |"), "check.xml"),
+    ];
+    for (script, document) in scripts {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        let program = Path::new(env!("CARGO_BIN_EXE_bulkhead")).parent().expect("a folder");
+        let search = format!("{}:{}", program.display(), std::env::var("PATH").expect("a path"));
+        let run = |script: &str, base: &str| {
+            let mut bash = Command::new("bash");
+            bash.current_dir(&folder).args(["-e", "-c", script]).env("PATH", &search);
+            bash.env("GIT_CONFIG_GLOBAL", "/dev/null").env_remove("BULKHEAD_TOKEN");
+            bash.env("SYSTEM", "system.toml").env("GITHUB_STEP_SUMMARY", path("summary.md"));
+            bash.env("BASE", base).env("CI_MERGE_REQUEST_DIFF_BASE_SHA", base);
+            bash.output().expect("bash starts")
+        };
+        let text = |name: &str| fs::read_to_string(path(name)).expect(name);
+        fs::write(path("system.toml"), late.replace("\"3ms\"", "\"2ms\"")).expect("a file");
+        let commit = "git init -q; git add system.toml; \
+                      git -c user.name=a -c user.email=a@example.com commit -qm a";
+        let made = run(commit, "");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+
+        // A description that is new is compared with nothing.
+        let ended = run(&script, "0000000");
+        assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
+        assert!(text("comment.md").contains("`bulkhead check system.toml`: schedulable\n"));
+        assert!(!text("comment.md").contains("bulkhead diff"));
+
+        fs::write(path("system.toml"), late).expect("a file");
+        let ended = run(&script, "HEAD");
+        assert_eq!(ended.status.code(), Some(1), "{}", String::from_utf8_lossy(&ended.stderr));
+        let comment = text("comment.md");
+        assert!(comment.starts_with(block(&page, "text")), "{comment}");
+        let row = "| differs | `difference` | `task pilot.pid: execution time` | 2 ms | 3 ms |";
+        assert!(comment.contains(row) && !comment.contains(": kernel"), "{comment}");
+        assert!(text(document).contains("can be late by 32.736 us"), "{}", text(document));
+        assert!(document == "check.xml" || text("summary.md").ends_with(&comment));
+
+        // A mistake shows in the document and in the log.
+        fs::write(path("system.toml"), late.replace("wcet", "wect")).expect("a file");
+        let ended = run(&script, "HEAD");
+        assert_eq!(ended.status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&ended.stderr).contains("unknown key `wect`"));
+        assert!(text(document).contains("input/unknown-key"), "{}", text(document));
+        assert!(text("comment.md").contains("bad input"), "{}", text("comment.md"));
+    }
+}
+
+#[test]
+fn the_rules_of_verdicts_are_all_documented() {
+    let page = Path::new(ROOT).join("docs/how-to/check-in-ci.md");
+    let page = fs::read_to_string(page).expect("a page");
+    let (_, table) = page.split_once("| rule | it holds if |\n|---|---|\n").expect("a table");
+    let rows: Vec<&str> = table.lines().take_while(|line| line.starts_with('|')).collect();
+    assert_eq!(rows.len(), Rule::ALL.len());
+    for (row, rule) in rows.iter().zip(Rule::ALL) {
+        let name = match rule {
+            Rule::Input(_) => "input/...".into(),
+            rule => rule.id(),
+        };
+        assert!(row.starts_with(&format!("| `{name}` | {}", rule.about())), "{row}");
     }
 }

@@ -6,14 +6,10 @@ use verdict::{Sensitivity, TaskSensitivity};
 
 /// The tasks, and all of them together.
 pub fn show(sensitivity: &Sensitivity) -> String {
-    let Some(all) = sensitivity.all_ppm else {
-        return match sensitivity.tasks.is_empty() {
-            true => "\nthere are no tasks whose execution times could grow\n".into(),
-            false => {
-                "\nno execution time can grow: some task or chain can be late as it is\n".into()
-            }
-        };
-    };
+    let together = together(sensitivity);
+    if sensitivity.all_ppm.is_none() {
+        return format!("\n{together}\n");
+    }
     let row = |it: &TaskSensitivity| {
         vec![
             it.vm.clone(),
@@ -26,8 +22,18 @@ pub fn show(sensitivity: &Sensitivity) -> String {
     };
     let rows: Vec<_> = sensitivity.tasks.iter().map(row).collect();
     let heading = ["VM", ">VCPU", "task", ">WCET", ">can grow by", ">of it"];
-    let together = format!("all execution times together can grow by {}\n", percent_down(all));
-    format!("\n{}\n{together}", table(&heading, &rows))
+    format!("\n{}\n{together}\n", table(&heading, &rows))
+}
+
+/// All tasks together, in a sentence.
+pub fn together(sensitivity: &Sensitivity) -> String {
+    match sensitivity.all_ppm {
+        Some(all) => format!("all execution times together can grow by {}", percent_down(all)),
+        None if sensitivity.tasks.is_empty() => {
+            "there are no tasks whose execution times could grow".into()
+        }
+        None => "no execution time can grow: some task or chain can be late as it is".into(),
+    }
 }
 
 /// In per cent with two decimals, rounded down: so much is sure.

@@ -9,6 +9,7 @@ mod check;
 mod check_locks;
 mod diff;
 mod export;
+mod format;
 mod help;
 mod import;
 mod init;

@@ -1,6 +1,6 @@
 //! A table in GitHub Flavored Markdown, for a comment on a change: what fails comes first.
 
-use super::{Outcome, Row, Verdicts};
+use super::{Outcome, Row, Rule, Verdicts};
 use crate::markdown::table;
 
 /// Bytes that a comment may have. GitHub takes 65,536 characters.
@@ -21,12 +21,12 @@ pub fn document(verdicts: &Verdicts) -> String {
     heading.extend(columns.iter().map(String::as_str));
     heading.push("why");
 
-    let mut text = format!(
-        "### {}: {}\n\n{}\n\n",
-        code(&verdicts.title()),
-        escaped(&verdicts.answer),
-        counts(verdicts)
-    );
+    let title = code(&verdicts.title());
+    let mut text = format!("### {title}: {}\n\n", escaped(&verdicts.answer));
+    // The answer has the number of differences.
+    if rows.iter().any(|row| row.rule != Rule::Difference) {
+        text.push_str(&format!("{}\n\n", counts(verdicts)));
+    }
     let mut cells: Vec<Vec<String>> = Vec::new();
     let mut length = text.len() + table(&heading, &[]).len();
     for row in &rows {
@@ -69,8 +69,12 @@ fn counts(verdicts: &Verdicts) -> String {
 }
 
 fn cells(row: &Row, figures: &[&str]) -> Vec<String> {
-    let word = row.outcome.as_str();
-    let outcome = if row.outcome == Outcome::Fails { format!("**{word}**") } else { word.into() };
+    let outcome = match (row.outcome, row.rule) {
+        // A difference may be what was wanted.
+        (Outcome::Fails, Rule::Difference) => "differs".into(),
+        (Outcome::Fails, _) => format!("**{}**", row.outcome.as_str()),
+        _ => row.outcome.as_str().into(),
+    };
     let mut cells = vec![outcome, code(&row.rule.id()), code(&row.subject)];
     cells.extend(figures.iter().map(|name| {
         let found = row.figures.iter().find(|(it, _)| it == name);
@@ -114,7 +118,7 @@ fn escaped(text: &str) -> String {
         match it {
             '|' | '<' | '>' | '&' | '\\' => escaped.push_str(&format!("&#{};", u32::from(it))),
             it if it.is_control() || it.is_whitespace() => escaped.push(' '),
-            it if it.is_ascii_punctuation() && !",.:;()-/%'\"".contains(it) => {
+            it if it.is_ascii_punctuation() && !",.:;()-/%'\"?!=+".contains(it) => {
                 escaped.extend(['\\', it]);
             }
             it => escaped.push(it),
