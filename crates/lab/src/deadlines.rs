@@ -293,6 +293,7 @@ fn only_told(vm: usize, told: &Told) -> Task {
 
 #[cfg(test)]
 mod tests {
+    use report::verdicts::Outcome;
     use verdict::ChainVerdict;
 
     use super::*;
@@ -333,5 +334,58 @@ mod tests {
         let late = "the reaction of chain `c` took 95 ns, longer than its limit of 90 ns";
         assert_eq!(problems(&tasks(95, Times::Host)), [late]);
         assert_eq!(problems(&tasks(95, Times::Exact)).len(), 2);
+    }
+
+    /// A task with a bound of 80 ns and a deadline of 90, with this number of jobs, misses, and longest response.
+    fn task(jobs: u64, misses: u64, max_ns: Option<u64>) -> Task {
+        Task {
+            vm: 0,
+            name: "t".into(),
+            period_us: None,
+            deadline_ns: Some(90),
+            bound_ns: Some(80),
+            jobs,
+            misses,
+            response_min_ns: max_ns,
+            response_mean_ns: max_ns,
+            response_max_ns: max_ns,
+            ok: None,
+        }
+    }
+
+    #[test]
+    fn what_was_not_seen_is_open_and_bounds_are_judged_where_times_are_exact() {
+        let rows = |task: Task, times, lost| {
+            let rows = Tasks { all: vec![task], chains: Vec::new(), times, lost }.rows(&["v"]);
+            let shown = rows.iter().map(|row| {
+                assert_eq!(row.subject, "task v.t");
+                (row.rule, row.outcome, row.reasons.join("; "))
+            });
+            shown.collect::<Vec<_>>()
+        };
+        let holds = |rule| (rule, Outcome::Holds, String::new());
+        let open = |why: &str| (Rule::Deadline, Outcome::Open, why.to_owned());
+        let fails = |rule, why: &str| (rule, Outcome::Fails, format!("task `t` of VM `v` {why}"));
+        let good = task(3, 0, Some(80));
+        assert_eq!(rows(good.clone(), Times::Host, 0), [holds(Rule::Deadline)]);
+        let both = [holds(Rule::Deadline), holds(Rule::Bound)];
+        assert_eq!(rows(good.clone(), Times::Exact, 0), both);
+        assert_eq!(rows(task(0, 0, None), Times::Exact, 0), [open("no complete job was seen")]);
+        let lost = "2 records came faster than they could be read: jobs may be missing";
+        assert_eq!(rows(good, Times::Host, 2), [open(lost)]);
+        let late = fails(Rule::Deadline, "missed 1 of 3 deadlines");
+        assert_eq!(rows(task(3, 1, Some(95)), Times::Turns, 2), std::slice::from_ref(&late));
+        let above = fails(Rule::Bound, "took 95 ns, longer than its bound of 80 ns");
+        assert_eq!(rows(task(3, 1, Some(95)), Times::Exact, 0), [late, above]);
+    }
+
+    #[test]
+    fn a_chain_of_which_nothing_was_seen_is_open() {
+        let mut unseen = tasks(80, Times::Host);
+        unseen.chains[0].observed = Observed::default();
+        let rows = unseen.rows(&[]);
+        assert_eq!((rows.len(), rows[0].rule, rows[0].outcome), (1, Rule::Chain, Outcome::Open));
+        unseen.chains[0].judged.max_reaction_ns = None;
+        assert_eq!(unseen.rows(&[]), []);
     }
 }

@@ -71,12 +71,19 @@ fn row(row: Row, why: Option<String>) -> Row {
 /// The answer does not depend on budgets, but on what they mean for tasks.
 fn budget(vcpu: &VcpuVerdict) -> Option<Row> {
     let period = vcpu.period_ns.filter(|_| vcpu.budget_ns.is_some())?;
-    let why =
-        "it may not get its budget in each period: VCPUs above it can take too much at a time";
+    let why = || match vcpu.at_least_ns {
+        Some(needed) => {
+            format!(
+                "it may have to wait for {} or longer until it has had its budget",
+                time(needed)
+            )
+        }
+        None => "other VCPUs can delay its budget for longer than a period".into(),
+    };
     let row = Row::new(Rule::Budget, places::vcpu(&vcpu.vm, vcpu.vcpu))
         .figure("bound", vcpu.wcrt_ns.map_or("none".into(), time))
         .figure("limit", time(period));
-    Some(row.open_if((!vcpu.ok).then_some(why)))
+    Some(row.open_if((!vcpu.ok).then(why)))
 }
 
 fn overloaded(report: &Report) -> Vec<Row> {
