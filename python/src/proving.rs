@@ -32,6 +32,7 @@ pub fn prove(
             simulate: units::Duration(simulate_ns),
             cachescope_options: scope_options(cachescope_options)?,
             hypervisor: named(hypervisor),
+            certificate: false,
         })
     };
     let options = options().map_err(|failure: Failure| failure.raise(py))?;
