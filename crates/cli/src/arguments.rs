@@ -146,7 +146,7 @@ pub struct CheckOptions {
 /// Write a plan's colours, CPUs and bandwidth for another system
 ///
 /// The other system is Xen, Bao, Xvisor, Jailhouse, or a Linux host that divides cache ways and
-/// bandwidth (resctrl). None of them can do everything that a plan can contain: the command lists
+/// bandwidth (resctrl) or gives VCPUs under KVM budgets (sched-deadline). None of them can do everything that a plan can contain: the command lists
 /// what is lost, and the head of each file has the same list.
 #[derive(Args, Debug)]
 #[command(after_help = "\

@@ -16,15 +16,19 @@ use crate::status::Status;
 
 /// Runs the command.
 pub fn export(options: &ExportOptions, as_json: bool) -> Result<Status, Failure> {
-    let mut system = load::plan(&options.file)?;
+    let mut system = match options.to.takes_outlines() {
+        true => load::outlined(&options.file)?,
+        false => load::plan(&options.file)?,
+    };
     let folder = match options.output.as_deref() {
         Some(path) if path == Path::new("-") => None,
         Some(path) => Some(path.to_owned()),
         None => Some(beside(&options.file, options.to)),
     };
+    let platform = system.platform.clone();
     let write = |plan: &Plan| {
         let impossible = |refusal: Refusal| Failure::Impossible(refusal.to_string());
-        export::export(plan, options.to).map_err(impossible)
+        export::export(plan, platform.as_ref(), options.to).map_err(impossible)
     };
     let mut export = write(&system.plan)?;
     if let Some(folder) = &folder {

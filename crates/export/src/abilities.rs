@@ -24,6 +24,12 @@ pub fn missing(plan: &Plan, target: Target) -> Vec<String> {
                 "budgets and periods of VCPUs: SCHED_DEADLINE has such, for the threads of \
                  the VCPUs, but no fixed priorities; {holds}"
             )),
+            Target::SchedDeadline => Some(format!(
+                "fixed priorities of VCPUs, periodic, deferrable and sporadic servers: the \
+                 earliest deadline is first among constant bandwidth servers, whose periods \
+                 begin when VCPUs wake up and find their last deadline past, or too near for \
+                 what is left of the budget; {holds}"
+            )),
             Target::Bao | Target::Jailhouse => None,
         });
     }
@@ -48,7 +54,7 @@ pub fn missing(plan: &Plan, target: Target) -> Vec<String> {
     }
     match target {
         Target::Xen => lost("a limit of restarts", names(vms, restarts)),
-        Target::Bao | Target::Jailhouse | Target::Xvisor => {
+        Target::Bao | Target::Jailhouse | Target::Xvisor | Target::SchedDeadline => {
             lost("restarts after a crash or a reset", names(vms, restarts));
         }
         Target::Resctrl => {}

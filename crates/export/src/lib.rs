@@ -12,6 +12,7 @@ mod bao;
 mod colors;
 mod jailhouse;
 mod resctrl;
+mod sched_deadline;
 mod text;
 mod xen;
 mod xvisor;
@@ -23,6 +24,7 @@ use std::fmt;
 
 use serde::Serialize;
 use system::plan::Plan;
+use system::platform::Platform;
 
 /// A system for which a configuration can be written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
@@ -38,11 +40,14 @@ pub enum Target {
     Jailhouse,
     /// Cache ways and memory bandwidth of a Linux host (x86 RDT, Arm MPAM).
     Resctrl,
+    /// Linux's `SCHED_DEADLINE` for the threads of QEMU's VCPUs, on a host with KVM.
+    SchedDeadline,
 }
 
 impl Target {
     /// All targets.
-    pub const ALL: [Self; 5] = [Self::Xen, Self::Bao, Self::Xvisor, Self::Jailhouse, Self::Resctrl];
+    pub const ALL: [Self; 6] =
+        [Self::Xen, Self::Bao, Self::Xvisor, Self::Jailhouse, Self::Resctrl, Self::SchedDeadline];
 
     /// Returns the word on the command line.
     pub fn as_str(self) -> &'static str {
@@ -52,7 +57,13 @@ impl Target {
             Self::Xvisor => "xvisor",
             Self::Jailhouse => "jailhouse",
             Self::Resctrl => "resctrl",
+            Self::SchedDeadline => "sched-deadline",
         }
+    }
+
+    /// Returns true if the target takes plans of machines that the hypervisor does not boot.
+    pub fn takes_outlines(self) -> bool {
+        self == Self::SchedDeadline
     }
 
     /// Returns the name in the target's own spelling.
@@ -63,6 +74,7 @@ impl Target {
             Self::Xvisor => "Xvisor",
             Self::Jailhouse => "Jailhouse",
             Self::Resctrl => "resctrl",
+            Self::SchedDeadline => "SCHED_DEADLINE",
         }
     }
 }
@@ -105,14 +117,15 @@ pub struct Refusal {
     pub reasons: Vec<String>,
 }
 
-/// Writes the configuration of `target` for a plan.
-pub fn export(plan: &Plan, target: Target) -> Result<Export, Refusal> {
+/// Writes the configuration of `target` for a plan. The machine, if it is known, says which CPUs a host with KVM has.
+pub fn export(plan: &Plan, platform: Option<&Platform>, target: Target) -> Result<Export, Refusal> {
     let part = match target {
         Target::Xen => xen::part(plan),
         Target::Bao => bao::part(plan),
         Target::Xvisor => xvisor::part(plan),
         Target::Jailhouse => jailhouse::part(plan),
         Target::Resctrl => resctrl::part(plan),
+        Target::SchedDeadline => sched_deadline::part(plan, platform),
     };
     let mut missing = abilities::missing(plan, target);
     missing.extend(part.missing);

@@ -1,3 +1,5 @@
+mod sched_deadline;
+
 use std::path::Path;
 
 use proptest::prelude::*;
@@ -17,7 +19,7 @@ fn vm(name: &str, rest: &str) -> String {
 }
 
 fn written(plan: &Plan, target: Target) -> Export {
-    export(plan, target).unwrap_or_else(|it| panic!("{it}"))
+    export(plan, None, target).unwrap_or_else(|it| panic!("{it}"))
 }
 
 fn text<'a>(export: &'a Export, name: &str) -> &'a str {
@@ -34,7 +36,7 @@ fn assert_has(text: &str, parts: &[&str]) {
 
 #[track_caller]
 fn assert_refused(plan: &Plan, target: Target, part: &str) {
-    assert_has(&export(plan, target).expect_err("it cannot run").to_string(), &[part]);
+    assert_has(&export(plan, None, target).expect_err("it cannot run").to_string(), &[part]);
 }
 
 const QEMU: &str = "platform = \"qemu-virt\"";

@@ -51,6 +51,23 @@ fn the_standard_output_needs_no_folder() {
     assert!(!sandbox.path("test.resctrl").exists());
 }
 
+/// The hypervisor boots no plan for a Linux host, and other systems have nothing of it.
+#[test]
+fn systems_for_kvm_become_scripts_for_linux() {
+    let sandbox = sandbox!();
+    sandbox.write("kvm.toml", include_str!("../../../../systems/kvm-first.toml"));
+    let result = sandbox.bulkhead(&["export", "kvm.toml", "--to", "sched-deadline"]);
+    result.assert_status(0);
+    for part in ["fixed priorities", "PCPU 0 is CPU 1", "-name burn,debug-threads=on"] {
+        assert!(result.stdout.contains(part), "`{part}` is not in: {}", result.stdout);
+    }
+    let script =
+        fs::read_to_string(sandbox.path("kvm.sched-deadline/deadline.sh")).expect("it is written");
+    assert!(script.contains("\ndefault_cpus='1'\nshares='800000'\n"), "{script}");
+    let refused = sandbox.bulkhead(&["export", "kvm.toml", "--to", "resctrl"]);
+    refused.assert_refused(&["a plan for `linux-kvm` cannot be booted"]);
+}
+
 #[test]
 fn what_cannot_be_is_refused_and_nothing_is_written() {
     let sandbox = sandbox!();
