@@ -75,7 +75,7 @@ pub fn access(vm: &Vm, offset: u64, bytes: u64, write: Option<u64>) -> Option<u6
 #[inline(never)]
 pub fn ring(vm: &Vm) {
     vm.rung.store(true, Ordering::SeqCst);
-    // A VCPU that goes off looks whether somebody rang after it is off: `pass_on`.
+    // A VCPU that goes off or on looks afterwards whether somebody rang: `pass_on`.
     fence(Ordering::SeqCst);
     machine::call_one(vm);
 }
@@ -97,7 +97,7 @@ fn take(at: &Assignment, pcpu: &Pcpu) {
     }
 }
 
-/// A VCPU went off: if somebody rang and the VCPU was the one that knew, another one has to know.
+/// A VCPU went off or on: if somebody rang and no other VCPU knows, one that is on has to know.
 #[inline(never)]
 pub(super) fn pass_on(vm: &Vm) {
     fence(Ordering::SeqCst);

@@ -275,6 +275,8 @@ impl Vm {
         }
         self.gic.start_vcpu(&GicEnv::at(at, pcpu), vcpu.index);
         vcpu.set_power(Power::On);
+        // Who rang while no VCPU was on told nobody.
+        bell::pass_on(self);
         true
     }
 
