@@ -168,19 +168,22 @@ pub fn ring(mut readers: u64) {
     }
 }
 
-/// Notes with a VCPU of a VM that there is something to do for the VM: with one that executes, if there is one.
+/// Notes with a VCPU of a VM that there is something to do for the VM: with one that executes, if there is one, otherwise with
+/// one that waits, and only if there is none with one that has to wait for its PCPU, which may take any time.
 pub fn call_one(vm: &Vm) {
-    let mut found: Option<&Vcpu> = None;
+    let mut found: Option<(&Vcpu, Place)> = None;
     for vcpu in vm.vcpus.iter().filter(|vcpu| vcpu.power() == Power::On) {
-        let runs = vcpu.attention.place() == Place::Running;
-        if runs || found.is_none() {
-            found = Some(vcpu);
+        let place = vcpu.attention.place();
+        if place == Place::Running
+            || found.is_none_or(|(_, before)| before == Place::Out && place != Place::Out)
+        {
+            found = Some((vcpu, place));
         }
-        if runs {
+        if place == Place::Running {
             break;
         }
     }
-    if let Some(vcpu) = found
+    if let Some((vcpu, _)) = found
         && vcpu.attention.tell(true)
     {
         vcpu.pcpu.kick();
