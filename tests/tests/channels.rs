@@ -250,3 +250,54 @@ fn who_may_not_ring_is_told_so() {
     run.expect("plan", "channel: the guest may not ring for pose");
     run.expect("drive", "channel: the device tree has no bell with an interrupt");
 }
+
+/// A VM that takes the time of a PCPU that nobody else wants.
+fn busy(name: &str, pcpu: u32) -> Vm {
+    Vm::rt("rt-busy")
+        .named(name)
+        .bootargs("busy.seconds=1")
+        .more(&format!("[[vm.vcpu]]\npcpu = {pcpu}\nserver = \"background\"\n"))
+}
+
+fn server(pcpu: u32, kind: &str, budget: &str, period: &str, priority: u32) -> String {
+    format!(
+        "[[vm.vcpu]]\npcpu = {pcpu}\nserver = {kind:?}\nbudget = {budget:?}\nperiod = {period:?}\n\
+         priority = {priority}\n"
+    )
+}
+
+/// The PCPU of the reader is taken for 40 ms; the only ring comes after one.
+#[test]
+fn a_ring_before_the_reader_starts_is_kept() {
+    let run = Case::new("channel-ring-early")
+        .vm(guest("plan", "channel.send=pose channel.us=1000 channel.beats=1 channel.rings=1"))
+        .vm(Vm::rt("rt-storm")
+            .named("busy")
+            .bootargs("storm.mode=victim storm.start_ms=0 storm.window_ms=100")
+            .more(&server(1, "periodic", "40ms", "50ms", 2)))
+        .vm(guest("drive", "channel.receive=pose channel.us=115000 channel.beats=1 channel.hear=1")
+            .more(&server(1, "periodic", "5ms", "50ms", 1)))
+        .more(&ringing("pose", "plan", &["drive"], "1ms"))
+        .run()
+        .ended();
+    run.expect("plan", "channel: rang pose=1 refused=0");
+    run.expect("drive", "channel: heard rings=1");
+    run.expect("drive", "channel: received pose=1 ");
+}
+
+/// A VCPU that waits is interrupted, although the first one of the VM has no budget most of the time.
+#[test]
+fn a_ring_goes_to_a_vcpu_that_can_take_it() {
+    let run = Case::new("channel-ring-waiting")
+        .vm(guest("plan", "channel.send=pose channel.us=2000 channel.beats=50 channel.rings=1"))
+        .vm(guest("drive", "channel.us=150000 channel.hear=2")
+            .more(&server(1, "periodic", "2ms", "20ms", 2))
+            .more(&server(2, "deferrable", "5ms", "10ms", 2)))
+        .vm(busy("busy-1", 1))
+        .vm(busy("busy-2", 2))
+        .more(&ringing("pose", "plan", &["drive"], "1ms"))
+        .run()
+        .ended();
+    run.expect("plan", "channel: rang pose=50 refused=0");
+    run.expect("drive", "channel: heard rings=50");
+}

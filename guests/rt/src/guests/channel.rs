@@ -5,7 +5,8 @@
 //! `channel.bytes` (64): bytes of a message, a multiple of 8 from 16 to 1024; `channel.newest` (0):
 //! 1 to receive the newest message each time, in place of all; `channel.try` (0): 1 to store into the
 //! channel that is received, as device and as normal memory, and to where there is no bell for the guest, which has to fail; `channel.rings` (0): how
-//! often the guest rings after each message; `channel.hear` (0): 1 to receive only when somebody has rung;
+//! often the guest rings after each message; `channel.hear` (0): 1 to receive only when somebody has rung,
+//! 2 to count on VCPU 1, which waits, while VCPU 0 computes for `channel.us`;
 //! `channel.end=reset`: the guest resets itself at the end.
 //!
 //! ```text
@@ -21,14 +22,15 @@
 //! with other words is `torn`. Latency is from the writer's counter to the reader's.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::time::Duration;
 
-use rt::arch::counter;
 use rt::arch::probe::{self, Through};
+use rt::arch::{counter, cpu, secondary};
 use rt::bell::{self, Bell};
 use rt::channel::{NoMessage, Reader, Writer};
 use rt::gic::{self, Trigger};
 use rt::time::Clock;
-use rt::{arguments, interrupts, println, psci, rhythm};
+use rt::{arguments, interrupts, println, psci, rhythm, wait};
 
 /// Most bytes of a message.
 const BYTES_MAX: usize = 1024;
@@ -49,10 +51,14 @@ pub fn main() {
     let mut got = Got::default();
     let rings = arguments::number("channel.rings", 0);
     let Ok(bell) = bell(rings) else { return };
-    let hears = arguments::number("channel.hear", 0) != 0;
-    if hears && !listen() {
+    let hears = arguments::number("channel.hear", 0);
+    if hears != 0 && !listen() {
         return;
     }
+    if hears == 2 {
+        return hear_elsewhere();
+    }
+    let hears = hears != 0;
     rhythm::start(clock.ticks(1000 * arguments::number("channel.us", 1000)));
     for beat in 1..=arguments::number("channel.beats", 100) {
         while !rhythm::wait_for_beat_or(beat, || HEARD.load(Relaxed) != got.heard) {
@@ -149,6 +155,23 @@ fn listen() -> bool {
     gic::set_trigger(intid, Trigger::Edge);
     gic::enable(intid);
     true
+}
+
+/// Counts rings on the second VCPU, while this one computes.
+fn hear_elsewhere() {
+    if let Some(intid) = bell::interrupt() {
+        gic::route(intid, 1);
+    }
+    let waits = |_| {
+        loop {
+            cpu::wait_for_interrupt();
+        }
+    };
+    if secondary::start(1, waits, 0) != 0 {
+        return println!("channel: there is no VCPU 1");
+    }
+    wait::pause(Duration::from_micros(arguments::number("channel.us", 1000)));
+    println!("channel: heard rings={}", HEARD.load(Relaxed));
 }
 
 /// The bell, if the guest rings; or the error has been told.
