@@ -154,23 +154,6 @@ fn percent(ppm: u64) -> String {
     format!("{}.{:04}", ppm / 10_000, ppm % 10_000)
 }
 
-/// What VMs without colours can do, or the hypervisor, where others have colours.
-pub fn note_on_colors(plan: &Plan) -> Option<String> {
-    let (with, without): (Vec<&Vm>, Vec<_>) = plan.vms.iter().partition(|vm| vm.colors().is_some());
-    if with.is_empty() {
-        return None;
-    }
-    if without.is_empty() {
-        let own = plan.platform.hypervisor_area;
-        let note = "the hypervisor has no colours and can evict a few cache lines of all VMs: \
-                    `hypervisor_colors` gives it some";
-        return own.is_none().then(|| note.into());
-    }
-    let names: Vec<String> = without.iter().map(|vm| format!("`{}`", vm.name)).collect();
-    let names = names.join(", ");
-    Some(format!("VMs without colours can evict cache lines of all others: {names}"))
-}
-
 /// The colours of the hypervisor's own code and data for machines, if it has some.
 pub fn hypervisor_colors(plan: &Plan) -> Option<Vec<usize>> {
     plan.platform.hypervisor_area.map(|area| indices(area.colors))

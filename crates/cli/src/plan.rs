@@ -9,12 +9,13 @@ mod written;
 
 use std::path::Path;
 
+use lab::advice;
 use planner::completion::{self, Changed, Outcome, Reason};
 use planner::report::Report;
 use serde::Serialize;
 use verdict::Verdict;
 
-use crate::check::{chains, deadlines};
+use crate::check::chains;
 use crate::failure::Failure;
 use crate::json;
 use crate::output;
@@ -44,9 +45,9 @@ pub fn plan(options: &PlanOptions, as_json: bool) -> Result<Status, Failure> {
     let written = Written::new(&mut system, target.as_deref())?;
     let described = system.description.as_deref();
     let verdict = Verdict::of_plan(&system.plan, described);
-    let advice = described.map(|described| deadlines::advice(described, &verdict));
+    let advice = described.map(|described| advice::advice(described, &verdict));
     let advice = advice.unwrap_or_default();
-    let raised = described.map(deadlines::raised).unwrap_or_default();
+    let raised = described.map(advice::raised).unwrap_or_default();
     let notes = [lab::explain::unserved(&verdict), raised].concat();
     let report = Report::new(&verdict, described);
     let reasons = match (&system.open, described) {

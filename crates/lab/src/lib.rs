@@ -1,6 +1,6 @@
 //! Loads, boots, records, simulates and judges systems: what all commands, experiments and tests do with one.
 //!
-//! A file becomes a [`load::System`]. [`boot`] makes its image and starts it in a machine, [`record`] writes what happens
+//! A file becomes a [`load::System`]. [`check`] judges it, [`advice`] says what would help. [`boot`] makes its image and starts it in a machine, [`record`] writes what happens
 //! there as a trace, [`cachescope`] counts what happens in the caches, [`simulate`] does without a machine. [`run`] is one
 //! run with its verdict. [`deadlines`] says whether the tasks of a run were in time, [`chains`] how long data took through
 //! several tasks, [`decisions`] whether the scheduler
@@ -11,12 +11,14 @@
 
 #![forbid(unsafe_code)]
 
+pub mod advice;
 pub mod amount;
 pub mod board;
 pub mod boot;
 pub mod cachescope;
 pub mod certificate;
 pub mod chains;
+pub mod check;
 pub mod console;
 pub mod deadlines;
 pub mod decisions;

@@ -10,7 +10,7 @@ use report::verdicts::{Row, Verdicts};
 use system::description::System;
 
 pub(crate) use check::both;
-pub use check::{Checked, of_check};
+pub use check::of_check;
 pub use difference::of_differences;
 pub use mistakes::of_failure;
 pub use run::of_run;

@@ -3,7 +3,6 @@
 use lab::amount::time;
 use lab::chains::Seen;
 use report::text::table;
-use system::description::{Channel, System};
 use verdict::{ChainVerdict, StepVerdict, Verdict};
 
 /// The chains with their bounds and limits.
@@ -33,27 +32,6 @@ fn row(chain: &ChainVerdict) -> Vec<String> {
         time_or_none(chain.max_age_ns),
         in_time.into(),
     ]
-}
-
-/// Notes on steps from which no channel leads to the VM of the next one, which may get its data in
-/// other ways: through a device, or through what a machine controls.
-pub fn without_channel(system: &System) -> Vec<String> {
-    let mut notes = Vec::new();
-    for chain in &system.chains {
-        for (from, to) in chain.steps.windows(2).map(|steps| (steps[0].vm, steps[1].vm)) {
-            let leads = |it: &Channel| it.from == from && it.to.contains(&to);
-            if from != to && !system.channels.iter().any(leads) {
-                let [from, to] = [from, to].map(|vm| system.vms[vm].name.value.as_str());
-                notes.push(format!(
-                    "no channel leads from VM `{from}` to VM `{to}`: how data of chain `{}` gets \
-                     there, and how long that takes, is not known",
-                    chain.name.value
-                ));
-            }
-        }
-    }
-    notes.dedup();
-    notes
 }
 
 /// The times of chains in a simulation or a run, beside their bounds and limits.

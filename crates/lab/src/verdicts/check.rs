@@ -1,42 +1,28 @@
 //! The verdicts of the analysis.
 
 use report::verdicts::{Row, Rule, Verdicts};
-use system::description::System;
 use system::report::Report;
-use verdict::{ChainVerdict, TaskVerdict, VcpuVerdict, Verdict};
+use verdict::{ChainVerdict, TaskVerdict, VcpuVerdict};
 
 use super::{places, verdicts};
 use crate::amount::{percent, time};
+use crate::check::Checked;
 use crate::explain;
 
-/// What was checked, and what came of it.
-#[derive(Clone, Copy, Debug)]
-pub struct Checked<'a> {
-    /// The file, as the user names it.
-    pub file: &'a str,
-    /// The name of the system, if it has a plan or a description.
-    pub name: &'a str,
-    /// The description, if the file is one.
-    pub described: Option<&'a System>,
-    /// The summary of the description.
-    pub report: Option<&'a Report>,
-    /// The verdict of the analysis.
-    pub verdict: &'a Verdict,
-}
-
-/// Returns the verdicts on a plan, tasks, chains and VCPUs. Chains without limits are not judged.
-pub fn of_check(checked: Checked<'_>, notes: Vec<String>) -> Verdicts {
-    let Checked { file, name, described, report, verdict } = checked;
+/// Returns the verdicts on a plan, tasks, chains and VCPUs, with these notes. Chains without limits are not judged.
+pub fn of_check(checked: &Checked, notes: Vec<String>) -> Verdicts {
+    let Checked { file, described, report, verdict, .. } = checked;
+    let name = checked.name();
     let mut rows = vec![Row::new(Rule::Plan, format!("system {name}"))];
     rows.extend(verdict.tasks().map(|(vcpu, it)| task(vcpu, it)));
     let limited = |it: &&ChainVerdict| it.max_reaction_ns.or(it.max_age_ns).is_some();
     rows.extend(verdict.chains.iter().filter(limited).map(chain));
     let vcpus = verdict.pcpus.iter().flat_map(|pcpu| &pcpu.vcpus);
     rows.extend(vcpus.filter_map(budget));
-    rows.extend(report.into_iter().flat_map(overloaded));
+    rows.extend(report.iter().flat_map(overloaded));
     let fails = rows.iter().any(|row| row.fails());
     let answer = if fails { "not schedulable" } else { "schedulable" };
-    verdicts(("check", file, answer), described, rows, notes)
+    verdicts(("check", file, answer), described.as_deref(), rows, notes)
 }
 
 fn task(vcpu: &VcpuVerdict, task: &TaskVerdict) -> Row {
