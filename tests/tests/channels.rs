@@ -256,7 +256,7 @@ fn busy(name: &str, pcpu: u32) -> Vm {
     Vm::rt("rt-busy")
         .named(name)
         .bootargs("busy.seconds=1")
-        .more(&format!("[[vm.vcpu]]\npcpu = {pcpu}\nserver = \"background\"\n"))
+        .more(&format!("[[vm.vcpu]]\npcpu = {pcpu}\nserver = \"background\"\npriority = 1\n"))
 }
 
 fn server(pcpu: u32, kind: &str, budget: &str, period: &str, priority: u32) -> String {
