@@ -386,12 +386,15 @@ impl System {
         let sharing = || self.vms.iter().filter(|vm| vm.vcpus.iter().any(|it| it.server.is_some()));
         let interrupts = sharing().map(Vm::interrupts_max).max().unwrap_or(policy::pace::KICKS_MAX);
         let waits = sharing().map(Vm::lock_waits).max().unwrap_or(0);
-        // Who is kicked takes the interrupt to which others rang, as one of a device.
-        let rings = self.vms.iter().enumerate().any(|(index, vm)| {
-            vm.vcpus.iter().any(|it| it.server.is_some()) && self.rings_for(index).next().is_some()
-        });
-        let ring = if rings { overheads.interrupt } else { Duration(0) };
-        let kick = overheads.kick_with(waits).0.saturating_add(ring.0);
+        // Who is kicked takes the interrupt to which others rang, as one of a device, for which it takes the lock once more.
+        let hears = |(index, vm): &(usize, &Vm)| {
+            vm.vcpus.iter().any(|it| it.server.is_some()) && self.rings_for(*index).next().is_some()
+        };
+        let ring = |(_, vm): (usize, &Vm)| {
+            overheads.interrupt.0.saturating_add(overheads.lock_waits(vm.lock_waits()).0)
+        };
+        let ring = self.vms.iter().enumerate().filter(hears).map(ring).max().unwrap_or(0);
+        let kick = overheads.kick_with(waits).0.saturating_add(ring);
         Some((Duration(kick), interrupts))
     }
 

@@ -199,3 +199,17 @@ fn rings_cost_their_readers() {
     // The time of suspension is in the window too.
     assert_eq!(ring, rings(bound) * (KICK + INTERRUPT + wait));
 }
+
+/// A ring takes the lock of the reader's interrupt controller once more, for which siblings can make the reader wait.
+#[test]
+fn rings_for_a_vm_with_siblings_wait_for_their_lock() {
+    let server = "server = \"deferrable\"\nbudget = \"2ms\"\nperiod = \"10ms\"\npriority = 1";
+    let kick = |rings: &str| {
+        let channel = format!("[[channel]]\nname = \"pose\"\nfrom = \"b\"\nto = [\"a\"]\n{rings}");
+        let reader = vm("a", &format!("pcpu = 0\n{server}\n[[vm.vcpu]]\npcpu = 2\n{server}"), &[]);
+        let writer = vm("b", "pcpu = 1", &[]);
+        let text = format!("platform = \"qemu-virt\"\n{channel}{reader}{writer}");
+        system(&text).kicks().unwrap().0.0
+    };
+    assert_eq!(kick("ring_every = \"1ms\"\n") - kick(""), 900 + 5_000);
+}
