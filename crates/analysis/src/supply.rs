@@ -41,13 +41,13 @@
 //!   there is none).
 //! - `H` can be used from `h` on, where `h` is at most `T - C`: all of the budget comes from then
 //!   on, and within one period of the beginning of the window. From `h` to `v` the VCPU has budget,
-//!   and others leave all but `W - C` of that time. So `v` is at most `T - C`, `W - C`, and what
-//!   the VCPU has executed (`e`) and slept until then.
+//!   and others leave all but `W - C` of that time. So `v` is at most the sum of `T - C`, `W - C`,
+//!   and the time for which the VCPU has executed (`e`) and slept until then.
 //! - Let `y` be the last time at which the VCPU has no budget, and `E` what it used before that in
 //!   the window. The rest of the budget, and `e`, come after `y` and before one period is over since
 //!   `v`: `C - E + e <= v + T - y`.
-//! - After `y` others leave all but `W - C` of the time. With `E` and what it slept before `v`
-//!   that is `x`, if all is put together.
+//! - After `y` others leave all but `W - C` of the time. This time, `E`, and the time for which the
+//!   VCPU slept before `v` are `x` or more together, by the two inequalities.
 //!
 //! For larger demands this is repeated: `C` in each `2 G + C`.
 

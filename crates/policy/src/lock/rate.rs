@@ -9,6 +9,8 @@
 //!
 //! A task with period `T` that enters a section in each job, and completes it within `D` after the
 //! release, is never refused with the interval `T` and `D` early.
+//!
+//! The rings of channels between VMs have the same limit.
 
 use crate::time::{Duration, Instant};
 
