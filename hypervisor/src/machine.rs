@@ -1,6 +1,6 @@
 //! The one machine: its console, its VMs, and what ties virtual devices to them.
 
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -171,6 +171,8 @@ pub fn ring(mut readers: u64) {
 /// Notes with a VCPU of a VM that there is something to do for the VM: with one that executes, if there is one, otherwise with
 /// one that waits, and only if there is none with one that has to wait for its PCPU, which may take any time.
 pub fn call_one(vm: &Vm) {
+    // What there is to do was stored before. A VCPU that goes off or on looks for it afterwards: `pass_on`.
+    fence(Ordering::SeqCst);
     let mut found: Option<(&Vcpu, Place)> = None;
     for vcpu in vm.vcpus.iter().filter(|vcpu| vcpu.power() == Power::On) {
         let place = vcpu.attention.place();
@@ -187,6 +189,15 @@ pub fn call_one(vm: &Vm) {
         && vcpu.attention.tell(true)
     {
         vcpu.pcpu.kick();
+    }
+}
+
+/// A VCPU went off or on: if there is something to do for the VM, of which no other VCPU knows, one that is on has to know.
+#[inline(never)]
+pub fn pass_on(vm: &Vm) {
+    fence(Ordering::SeqCst);
+    if vm.rung.load(Ordering::Relaxed) || vm.relieved.load(Ordering::Relaxed) {
+        call_one(vm);
     }
 }
 

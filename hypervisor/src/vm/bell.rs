@@ -6,7 +6,7 @@
 //! many rings there are, a reader that does not execute is kicked as often as for anything else
 //! ([`policy::pace`]).
 
-use core::sync::atomic::{Ordering, fence};
+use core::sync::atomic::Ordering;
 
 use abi::bell;
 use policy::lock::rate::Rate;
@@ -75,8 +75,6 @@ pub fn access(vm: &Vm, offset: u64, bytes: u64, write: Option<u64>) -> Option<u6
 #[inline(never)]
 pub fn ring(vm: &Vm) {
     vm.rung.store(true, Ordering::SeqCst);
-    // A VCPU that goes off or on looks afterwards whether somebody rang: `pass_on`.
-    fence(Ordering::SeqCst);
     machine::call_one(vm);
 }
 
@@ -94,14 +92,5 @@ fn take(at: &Assignment, pcpu: &Pcpu) {
         && let Some((_, intid)) = at.vm.plan.bell
     {
         at.vm.gic.raise(&GicEnv::at(at, pcpu), intid);
-    }
-}
-
-/// A VCPU went off or on: if somebody rang and no other VCPU knows, one that is on has to know.
-#[inline(never)]
-pub(super) fn pass_on(vm: &Vm) {
-    fence(Ordering::SeqCst);
-    if vm.rung.load(Ordering::SeqCst) {
-        machine::call_one(vm);
     }
 }

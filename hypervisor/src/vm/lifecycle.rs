@@ -10,7 +10,7 @@ use core::sync::atomic::Ordering;
 use abi::trace::Kind;
 
 use super::work::Work;
-use super::{GicEnv, Power, Vcpu, Vm, bell, color_serial};
+use super::{GicEnv, Power, Vcpu, Vm, color_serial};
 use crate::arch::registers::Traps;
 use crate::locks;
 use crate::machine;
@@ -206,7 +206,7 @@ impl Vm {
             lifecycle.reason = Some(StopReason::AllCpusOff);
         }
         drop(lifecycle);
-        bell::pass_on(self);
+        machine::pass_on(self);
         if !(last && self.end_run(at, pcpu)) {
             pcpu.block(at);
         }
@@ -275,8 +275,8 @@ impl Vm {
         }
         self.gic.start_vcpu(&GicEnv::at(at, pcpu), vcpu.index);
         vcpu.set_power(Power::On);
-        // Who rang while no VCPU was on told nobody.
-        bell::pass_on(self);
+        // What was noted for the VM while no VCPU was on, nobody knows.
+        machine::pass_on(self);
         true
     }
 

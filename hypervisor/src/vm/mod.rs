@@ -74,7 +74,7 @@ pub struct Vm {
     /// True if its UART had to wait for the console and may continue.
     pub relieved: AtomicBool,
     /// True if somebody rang for a channel that it reads, and no VCPU has taken the interrupt.
-    rung: AtomicBool,
+    pub rung: AtomicBool,
     /// The channels for which it may ring.
     rings: Vec<bell::Rings>,
     /// True while the VM must not run guest code: every CPU parks its VCPU.
