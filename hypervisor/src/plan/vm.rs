@@ -261,6 +261,11 @@ pub fn read<'a>(
         let problem = Problem::Text("needs the node coloring");
         return Err(node.nth(names::COLOR_SERIAL, 0).node_error(problem));
     }
+    let bell = emulated(node, names::BELL, &[bell::COMPATIBLE])?;
+    if bell.is_some_and(|(page, _)| page.bytes != PAGE_BYTES) {
+        let problem = Problem::Text("must be one page");
+        return Err(node.nth(names::BELL, 0).error(names::REG, problem));
+    }
     let memory_budget = memory::of_vm(node, counter, clock)?;
     let vcpus = vcpus(node.child(names::VCPUS)?, counter, clock, memory_budget.is_some())?;
     Ok(Vm {
@@ -281,7 +286,7 @@ pub fn read<'a>(
         gic: guest_gic(node.child(names::INTERRUPT_CONTROLLER)?, &platform.gic)?,
         serial,
         color_serial,
-        bell: emulated(node, names::BELL, &[bell::COMPATIBLE])?,
+        bell,
         devices,
         channels: Vec::new(),
         boot: boot(node.child(names::BOOT)?, name)?,

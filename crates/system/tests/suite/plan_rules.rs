@@ -506,6 +506,11 @@ fn channels_have_an_owner_and_a_place() {
     assert_eq!(rings(3_600_000_000_001, 0), of("ring-interval-ns"));
     assert!(rings(3_600_000_000_000, 63 * 3_600_000_000_000).is_empty());
     assert_eq!(rings(20_000, 63 * 3_600_000_000_000 + 1), of("ring-early-ns"));
+    let large = broken(|plan| {
+        let registers = Region::new(0x0a02_0000u64, Bytes::kib(8));
+        plan.vms[0].bell = Some(VirtualDevice { registers, interrupt: IntId(35) });
+    });
+    assert_eq!(large, ["/vms/vm@0/bell@a020000: reg"]);
     // RAM of the hypervisor and of a VM, no RAM.
     for host in [0x4000_0000, 0x4600_1000, 0x1000_0000] {
         let mut nodes = broken(|plan| plan.channels = vec![channel("pose", 0x3000_0000, host)]);

@@ -6,13 +6,19 @@ use units::Bytes;
 
 use super::Mistakes;
 use super::vms::{NAME_HELP, is_name};
-use crate::plan::path::{channel, vm};
-use crate::plan::{Channel, Plan, Rings};
+use crate::plan::path::{channel, unit, vm};
+use crate::plan::{Channel, PAGE, Plan, Rings};
 
 pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
     if plan.channels.len() > CHANNELS_MAX {
         let message = format!("there are {} channels", plan.channels.len());
         mistakes.add("/channels", "", message, &format!("1 to {CHANNELS_MAX} are possible"));
+    }
+    for (index, one) in plan.vms.iter().enumerate() {
+        let Some(bell) = one.bell.filter(|bell| bell.registers.size != PAGE) else { continue };
+        let node = format!("{}/{}", vm(index), unit(names::BELL, bell.registers.start.0));
+        let message = format!("the bell has {}", bell.registers.size);
+        mistakes.add(&node, names::REG, message, &format!("give it one page, {PAGE}"));
     }
     for (index, it) in plan.channels.iter().enumerate() {
         let node = channel(it);
