@@ -133,6 +133,7 @@ campaign-analysis: setup ## Compare bounds with simulations for SYSTEMS=1000000 
 campaign-planner: setup ## Compare the planner with simple plans and optima on GRID=10000 random systems; prints tables
 	BULKHEAD_SYSTEMS=$(GRID) cargo test --release --package bulkhead-planner --test grid many -- --ignored --nocapture \
 		--test-threads 1
+	BULKHEAD_MANY_CASES=1 cargo test --release --package bulkhead-planner --test whole
 
 campaign-proofs: setup ## Have Coq compare servers of SERVERS=2500 PCPUs with the model of the proofs, and check certificates of CERTIFICATES=300 systems
 	scripts/setup coq

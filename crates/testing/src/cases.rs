@@ -4,14 +4,20 @@ use std::env;
 
 /// Set by `make check`, whose tests take few cases.
 const FEW: &str = "BULKHEAD_FEW_CASES";
+/// Set by campaigns, whose tests take many cases.
+const MANY: &str = "BULKHEAD_MANY_CASES";
 /// The part of all cases that are few.
 const PART: u32 = 8;
+/// How many times as many are many.
+const TIMES: u32 = 10;
 
 /// Returns the number of random cases for a test that `make test` runs with `all` of them: an eighth if the variable
-/// `BULKHEAD_FEW_CASES` is set, as `make check` does, and else all.
+/// `BULKHEAD_FEW_CASES` is set, as `make check` does, ten times as many with `BULKHEAD_MANY_CASES`, as campaigns do, and
+/// else all.
 pub fn cases(all: u32) -> u32 {
-    match env::var_os(FEW) {
-        Some(_) => all.div_ceil(PART),
-        None => all,
+    match (env::var_os(FEW), env::var_os(MANY)) {
+        (Some(_), _) => all.div_ceil(PART),
+        (None, Some(_)) => all.saturating_mul(TIMES),
+        (None, None) => all,
     }
 }

@@ -199,18 +199,22 @@ fn place(gic: u32, attackers: usize, victim_first: bool, victim: Victim) -> Plac
 #[test]
 fn a_storm_takes_nothing_from_a_neighbour() {
     let works = Victim::Works(1);
+    // Places are few: each needs quiet runs of its own.
+    let [behind, before] = [false, true].map(|first| place(3, 1, first, works));
+    let from_three = place(3, 3, false, works);
+    let old = place(2, 2, false, works);
     hold([
-        (place(3, 1, false, works), named("sgi-waiting", 0)),
-        (place(3, 1, true, works), named("ctlr", 0)),
-        (place(3, 1, false, works), named("pend-dozing", 3_000)),
-        (place(3, 3, false, works), named("many", 0)),
-        (place(3, 3, false, works), named("console-call", 0)),
-        (place(3, 3, false, works), named("console-uart", 0)),
-        (place(3, 1, false, works), named("device", 0)),
-        (place(3, 1, true, works), named("device-nowhere", 0)),
-        (place(2, 3, false, works), named("timer", 0)),
-        (place(3, 1, false, works), named("absent", 0)),
-        (place(2, 1, false, works), named("cpu-on-off", 0)),
+        (behind, named("sgi-waiting", 0)),
+        (behind, named("pend-dozing", 3_000)),
+        (behind, named("absent", 0)),
+        (before, named("ctlr", 0)),
+        (from_three, named("many", 0)),
+        (from_three, named("device", 0)),
+        (from_three, named("device-nowhere", 0)),
+        (from_three, named("console-call", 0)),
+        (from_three, named("console-uart", 0)),
+        (old, named("timer", 0)),
+        (old, named("cpu-on-off", 0)),
         (place(3, 3, true, works), named("ring", 0)),
     ]);
 }
@@ -219,9 +223,9 @@ fn a_storm_takes_nothing_from_a_neighbour() {
 #[test]
 fn a_storm_delays_no_task_beyond_its_bound() {
     hold([
-        (place(3, 2, false, Victim::HasTasks), named("sgi-waiting", 0)),
+        (place(3, 1, false, Victim::HasTasks), named("sgi-waiting", 0)),
         (place(2, 1, false, Victim::HasTasks), named("timer", 0)),
-        (place(3, 3, false, Victim::HasTasks), named("ring", 0)),
+        (place(3, 2, false, Victim::HasTasks), named("ring", 0)),
     ]);
 }
 
@@ -274,7 +278,7 @@ fn campaign() {
     for gic in [3, 2] {
         for attackers in 1..=3 {
             for victim_first in [false, true] {
-                for victim in [Victim::Works(2), Victim::HasTasks] {
+                for victim in [Victim::Works(5), Victim::HasTasks] {
                     let place = place(gic, attackers, victim_first, victim);
                     let storms = STORMS.into_iter().filter(is_chosen);
                     cases.extend(storms.map(|storm| (place, storm)));

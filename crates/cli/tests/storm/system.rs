@@ -11,6 +11,8 @@ const OTHERS: [usize; 3] = [0, 1, 2];
 pub const PERIOD_MS: u64 = 10;
 /// After this time the storm is under way: each VCPU has started.
 const START_MS: u64 = 3 * PERIOD_MS;
+/// Of a window in which the victim counts its work: whole periods, or what is in a window depends on where it begins.
+const WINDOW_MS: u64 = 2 * PERIOD_MS;
 
 /// A mode of `rt-storm`, and what its VM needs for that.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -123,7 +125,7 @@ pub fn named(mode: &str, pause: u64) -> Storm {
 /// What the victim does.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Victim {
-    /// It counts its work in so many windows of 50 ms.
+    /// It counts its work in this number of windows.
     Works(u64),
     /// It has tasks, for 100 ms.
     HasTasks,
@@ -132,7 +134,7 @@ pub enum Victim {
 impl Victim {
     fn length_ms(self) -> u64 {
         match self {
-            Self::Works(windows) => 50 * windows,
+            Self::Works(windows) => WINDOW_MS * windows,
             Self::HasTasks => 100,
         }
     }
@@ -147,7 +149,9 @@ impl Victim {
 
     fn arguments(self) -> String {
         match self {
-            Self::Works(windows) => format!("storm.mode=victim storm.windows={windows}"),
+            Self::Works(windows) => {
+                format!("storm.mode=victim storm.windows={windows} storm.window_ms={WINDOW_MS}")
+            }
             Self::HasTasks => "storm.mode=tasks".into(),
         }
     }

@@ -351,7 +351,17 @@ fn what_is_taken_in_sections_has_to_be_allowed_for() {
 /// no candidate can hold, and the value is named with which there is a plan.
 #[test]
 fn a_section_overhead_that_is_too_small_is_named_with_one_that_is_enough() {
-    let text = std::fs::read_to_string(format!("{SYSTEMS}/choices.toml")).expect("a file");
+    let mut text = std::fs::read_to_string(format!("{SYSTEMS}/choices.toml")).expect("a file");
+    // With fewer choices the same is found sooner.
+    for (choice, given) in [
+        ("locks = \"planned\"", "locks = \"vmpcp\""),
+        ("server = \"planned\"", "server = \"deferrable\""),
+        ("overrun = \"planned\"", ""),
+        ("vcpus = \"planned\"", "[[vm.vcpu]]\nserver = \"deferrable\""),
+    ] {
+        assert!(text.contains(choice), "{choice}");
+        text = text.replace(choice, given);
+    }
     let with = |time: &str| {
         let sandbox = sandbox!();
         let key = |time: &str| format!("section_overhead = \"{time}\"");

@@ -4,6 +4,7 @@ use planner::completion::{Objective, Options, Refusal, complete_with};
 use policy::server::kind::Kind;
 use system::description::System;
 use system::plan::{Class, Locks};
+use testing::cases;
 
 use crate::random::{SMALL, Shape, system};
 use crate::{holds, read};
@@ -381,7 +382,8 @@ fn random_plans_hold() {
     ];
     for (index, shape) in shapes.iter().enumerate() {
         let mut plans = 0;
-        for seed in 0..3 {
+        let seeds = u64::from(cases(2));
+        for seed in 0..seeds {
             let mut text = system(shape, seed);
             if shape.resources > 0 {
                 text = format!("locks = \"planned\"\n{text}");
@@ -405,6 +407,6 @@ fn random_plans_hold() {
                 assert_eq!(it, again, "{index}");
             }
         }
-        assert!(plans >= 2, "{index}: {plans}");
+        assert!(plans > seeds / 2, "{index}: {plans} of {seeds}");
     }
 }

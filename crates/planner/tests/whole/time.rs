@@ -6,6 +6,7 @@ use std::time::Duration;
 use planner::completion::{Objective, Options, complete_with};
 use system::description::System;
 use system::plan;
+use testing::cases;
 use verdict::Verdict;
 
 use crate::random::{SMALL, Shape, system};
@@ -47,13 +48,13 @@ fn a_time_never_makes_a_plan_worse() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../systems/choices.toml");
     let choices = System::load(Path::new(file)).expect("a description");
     let (without, candidates) = value(&choices, Objective::MostSlack, None);
-    for more in [1, 2, 3] {
+    for more in [1, 2] {
         let (with, _) = value(&choices, Objective::MostSlack, Some(more * candidates));
         assert!(with <= without, "{more}: {with:?} {without:?}");
     }
 }
 
-/// For each objective, from what a search does without a time up to four times as much.
+/// For each objective, from what a search does without a time up to twice as much.
 #[test]
 fn more_effort_never_makes_a_plan_worse() {
     let coupled = Shape { tasks: 2, vms: 2, resources: 1, load: 300, ..SMALL };
@@ -67,14 +68,14 @@ fn more_effort_never_makes_a_plan_worse() {
     };
     let of_limits = [Objective::MostBandwidth(1)];
     let every = [Objective::MostSlack, Objective::LeastTime, Objective::FewestPcpus];
-    for (shape, seeds) in [(separate, 2), (coupled, 1), (limited, 1)] {
-        for seed in 0..seeds {
+    for (shape, seeds) in [(separate, 1), (coupled, 1), (limited, 1)] {
+        for seed in 0..u64::from(cases(seeds)) {
             let described = read(&system(&shape, seed));
             let objectives = every.iter().chain(of_limits.iter().filter(|_| shape.limits));
             for &objective in objectives {
                 let (without, candidates) = value(&described, objective, None);
                 let mut before = without;
-                for quarters in [4, 5, 8] {
+                for quarters in [5, 8] {
                     let (with, _) = value(&described, objective, Some(candidates * quarters / 4));
                     let what = format!("{objective:?}, {shape:?}, {seed}, {quarters}");
                     assert!(with <= before, "{what}: {with:?} {before:?} of {candidates}");
