@@ -23,6 +23,15 @@ pub enum Error {
         /// The process, if it is known.
         by: Option<i32>,
     },
+    /// Linux does not say in which frames memory lies.
+    #[error(
+        "Linux hides from this process in which frames of RAM its memory lies\n\
+         help: run this as root of the host, not of a container (`CAP_SYS_ADMIN`), or remove `colors`"
+    )]
+    HiddenFrames,
+    /// There are too few frames of a colour, or they do not stay: why, and what to do.
+    #[error("{0}")]
+    Colors(String),
     /// Another failure: what was tried, and why it failed.
     #[error("{what}: {error}")]
     Io {

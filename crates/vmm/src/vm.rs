@@ -43,17 +43,16 @@ impl Kvm {
 
     /// Makes a VM with RAM of this size.
     pub fn vm(&self, ram_bytes: u64) -> Result<Vm, Error> {
-        if !(RESERVED_BYTES..=RAM_MAX).contains(&ram_bytes) {
-            return Err(Error::Ram { bytes: ram_bytes });
-        }
+        self.vm_in(VmMemory::new(ram_bytes)?)
+    }
+
+    /// Makes a VM with this memory.
+    pub fn vm_in(&self, VmMemory { tables, ram }: VmMemory) -> Result<Vm, Error> {
+        check_ram(ram.bytes())?;
         let fd = self.kvm.create_vm().map_err(Error::kvm("KVM makes no VM"))?;
         // Intel's CPUs need three pages that the guest does not use.
         fd.set_tss_address(0xfffb_d000).map_err(Error::kvm("KVM makes no VM"))?;
-        let memory = |name, bytes| {
-            Memory::new(name, bytes).map_err(Error::io("there is no memory for a VM"))
-        };
-        let (tables, ram) = (memory("tables", layout::TABLES_BYTES)?, memory("ram", ram_bytes)?);
-        for (address, word) in layout::tables(ram_bytes) {
+        for (address, word) in layout::tables(ram.bytes()) {
             tables.set_word(address, word);
         }
         for (slot, address, memory) in [(0, 0, &tables), (1, RAM, &ram)] {
@@ -61,6 +60,35 @@ impl Kvm {
                 .map_err(Error::kvm("KVM refuses the RAM of a VM"))?;
         }
         Ok(Vm { fd, cpuid: self.cpuid.clone(), tables, ram })
+    }
+}
+
+/// Refuses RAM that a VM cannot have.
+fn check_ram(bytes: u64) -> Result<(), Error> {
+    match (RESERVED_BYTES..=RAM_MAX).contains(&bytes) {
+        true => Ok(()),
+        false => Err(Error::Ram { bytes }),
+    }
+}
+
+/// All memory that a VM reaches.
+#[derive(Clone, Debug)]
+pub struct VmMemory {
+    /// The tables that let its VCPUs execute: [`layout::TABLES_BYTES`](crate::TABLES_BYTES).
+    pub tables: Memory,
+    /// Its RAM.
+    pub ram: Memory,
+}
+
+impl VmMemory {
+    /// Makes memory in any frames, with RAM of this size.
+    pub fn new(ram_bytes: u64) -> Result<Self, Error> {
+        check_ram(ram_bytes)?;
+        let memory = |name, bytes| {
+            Memory::new(name, bytes).map_err(Error::io("there is no memory for a VM"))
+        };
+        let (tables, ram) = (memory("tables", layout::TABLES_BYTES)?, memory("ram", ram_bytes)?);
+        Ok(Self { tables, ram })
     }
 }
 

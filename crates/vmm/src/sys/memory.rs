@@ -1,12 +1,13 @@
 //! Memory that a guest and this process share.
 
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mlock, mmap, mmap_anonymous, munmap};
 
 /// Memory of a VM, mapped into this process. It is filled with zeros at first. The mapping ends with the last clone.
 #[derive(Clone, Debug)]
@@ -25,7 +26,7 @@ unsafe impl Sync for Mapping {}
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: it is the mapping that `Memory::new` made, and no pointer into it is left.
+        // SAFETY: it is the mapping that was made for this value, and no pointer into it is left.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.bytes) };
     }
 }
@@ -35,20 +36,59 @@ impl Memory {
     pub fn new(name: &str, bytes: u64) -> io::Result<Self> {
         let file = memfd_create(format!("bulkhead-{name}"), MemfdFlags::CLOEXEC)?;
         ftruncate(&file, bytes)?;
+        Self::of_file(file.as_fd(), 0, bytes)
+    }
+
+    /// Maps a part of a file that lies in memory.
+    pub(super) fn of_file(file: BorrowedFd<'_>, offset: u64, bytes: u64) -> io::Result<Self> {
         let bytes = usize::try_from(bytes).map_err(io::Error::other)?;
         // SAFETY: the kernel chooses an address at which nothing is.
         let start = unsafe {
-            mmap(
-                ptr::null_mut(),
-                bytes,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::SHARED,
-                &file,
-                0,
-            )
+            let access = ProtFlags::READ | ProtFlags::WRITE;
+            mmap(ptr::null_mut(), bytes, access, MapFlags::SHARED, file, offset)
         }?;
-        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Self::mapped(start.cast(), bytes)
+    }
+
+    /// Maps parts of a file that lies in memory, one behind the other: each an offset in the file and a number of bytes.
+    pub(super) fn of_parts(file: BorrowedFd<'_>, parts: &[(u64, u64)]) -> io::Result<Self> {
+        let bytes = parts.iter().map(|(_, bytes)| bytes).sum::<u64>();
+        let bytes = usize::try_from(bytes).map_err(io::Error::other)?;
+        // SAFETY: the kernel chooses an address at which nothing is.
+        let start = unsafe {
+            let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+            mmap_anonymous(ptr::null_mut(), bytes, ProtFlags::empty(), flags)
+        }?;
+        let memory = Self::mapped(start.cast(), bytes)?;
+        let mut at = memory.0.start.as_ptr();
+        for (offset, bytes) in parts {
+            // Not longer than the sum of all.
+            let bytes = *bytes as usize;
+            // SAFETY: the part is in the mapping above, which nobody else knows, and takes its place.
+            unsafe {
+                let access = ProtFlags::READ | ProtFlags::WRITE;
+                mmap(at.cast(), bytes, access, MapFlags::SHARED | MapFlags::FIXED, file, *offset)
+            }?;
+            at = at.wrapping_add(bytes);
+        }
+        Ok(memory)
+    }
+
+    fn mapped(start: *mut u8, bytes: usize) -> io::Result<Self> {
+        let start = NonNull::new(start).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Self(Arc::new(Mapping { start, bytes })))
+    }
+
+    /// Gives each page a frame now, of the smallest size, and keeps it in RAM.
+    pub(super) fn settle(&self) -> io::Result<()> {
+        let (start, bytes) = (self.0.start.as_ptr().cast(), self.0.bytes);
+        // A kernel without huge pages refuses the first advice.
+        // SAFETY: this is a whole mapping, and neither these kinds of advice nor the lock change what is in it.
+        Ok(unsafe {
+            let _ = madvise(start, bytes, Advice::LinuxNoHugepage);
+            madvise(start, bytes, Advice::LinuxPopulateWrite)?;
+            mlock(start, bytes)
+        }?)
     }
 
     /// Returns the number of bytes.
@@ -57,7 +97,7 @@ impl Memory {
     }
 
     /// Returns the address in this process.
-    pub(super) fn address(&self) -> u64 {
+    pub(crate) fn address(&self) -> u64 {
         self.0.start.as_ptr() as u64
     }
 

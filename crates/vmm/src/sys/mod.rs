@@ -1,5 +1,6 @@
 //! All `unsafe` code: memory that guests change, and calls of the system that no crate offers.
 
+pub mod candidates;
 pub mod memory;
 pub mod thread;
 
