@@ -23,6 +23,8 @@ pub enum Rule {
     MemoryBudget,
     /// Do VMs evict no cache lines of each other?
     CacheIsolation,
+    /// Does memory lie in frames of its colours?
+    Colors,
     /// Does Coq accept the theorems?
     Theorems,
     /// Did the scheduler decide as its policies do?
@@ -39,7 +41,7 @@ pub enum Rule {
 
 impl Rule {
     /// All rules; the kinds of mistakes are one of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Input(""),
         Self::Plan,
         Self::Deadline,
@@ -49,6 +51,7 @@ impl Rule {
         Self::Bound,
         Self::MemoryBudget,
         Self::CacheIsolation,
+        Self::Colors,
         Self::Theorems,
         Self::Decisions,
         Self::Vm,
@@ -70,6 +73,7 @@ impl Rule {
             Self::Bound => "bound".into(),
             Self::MemoryBudget => "memory-budget".into(),
             Self::CacheIsolation => "cache-isolation".into(),
+            Self::Colors => "colors".into(),
             Self::Theorems => "theorems".into(),
             Self::Decisions => "decisions".into(),
             Self::Vm => "vm".into(),
@@ -93,6 +97,7 @@ impl Rule {
                 "The VM makes no more memory accesses in a period than the analysis counts with."
             }
             Self::CacheIsolation => "No VM evicts cache lines of another one.",
+            Self::Colors => "All memory of the VM lies in frames of its colours.",
             Self::Theorems => "Coq accepts the theorems on the bounds.",
             Self::Decisions => "The scheduler decides as its policies do.",
             Self::Vm => "The VM ends well, and its guest reports no failure.",
