@@ -2,6 +2,7 @@
 //!
 //! Everything is read from files, below a folder that is `/` on the host itself, and nothing is changed.
 
+mod colors;
 mod cpus;
 mod files;
 mod kernel;
@@ -26,13 +27,17 @@ pub struct Lack {
 }
 
 /// What comes of a lack.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effect {
     /// No VM runs.
     Prevents,
+    /// VMs with colours do not run.
+    PreventsColors,
     /// VMs run, and may have to wait for longer.
     Delays,
+    /// VMs with colours run, and may lose their frames, or share more than the colours say.
+    WeakensColors,
 }
 
 impl Effect {
@@ -40,7 +45,9 @@ impl Effect {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Prevents => "prevents runs",
+            Self::PreventsColors => "prevents colours",
             Self::Delays => "delays VMs",
+            Self::WeakensColors => "weakens colours",
         }
     }
 }
@@ -49,9 +56,10 @@ impl Effect {
 /// numbers of the CPUs with VCPUs, if they are known.
 pub fn survey(root: &Path, cpus: &[usize]) -> Vec<Lack> {
     let files = Files::new(root);
-    let checks = [rights::CHECKS, cpus::CHECKS, kernel::CHECKS].into_iter().flatten();
+    let checks =
+        [rights::CHECKS, cpus::CHECKS, kernel::CHECKS, colors::CHECKS].into_iter().flatten();
     let mut lacks: Vec<Lack> = checks.filter_map(|check| check(&files, cpus)).collect();
-    lacks.sort_by_key(|lack| lack.effect == Effect::Delays);
+    lacks.sort_by_key(|lack| lack.effect);
     lacks
 }
 

@@ -29,6 +29,11 @@ fn host(changes: &[(&str, &str)]) -> TempDir {
         ("sys/devices/system/cpu/online", "0-3\n"),
         ("sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "performance\n"),
         ("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n"),
+        ("proc/self/pagemap", ""),
+        ("proc/self/uid_map", "         0          0 4294967295\n"),
+        ("proc/sys/vm/compact_unevictable_allowed", "0\n"),
+        ("proc/sys/kernel/numa_balancing", "0\n"),
+        ("proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu hypervisor_of_none npt\n"),
     ];
     for (path, text) in good.iter().chain(changes) {
         let path = folder.path().join(path);
@@ -58,6 +63,7 @@ fn kernels_that_are_new_or_unknown_lack_nothing() {
 #[test]
 fn each_lack_is_found() {
     let user = "CapEff:\t0000000000000000\nCpus_allowed_list:\t0-3\n";
+    let no_admin = "CapEff:\t000001fffedfffff\nCpus_allowed_list:\t0-3\n";
     let few = "CapEff:\t000001fffeffffff\nCpus_allowed_list:\t0,2\n";
     for (file, text, name, effect) in [
         ("proc/self/status", few, "cpus-allowed", Effect::Prevents),
@@ -88,6 +94,11 @@ fn each_lack_is_found() {
             Effect::Delays,
         ),
         ("proc/stat", "cpu  1000 0 1000 100000 0 0 0 500 0 0\n", "steal", Effect::Delays),
+        ("proc/self/status", no_admin, "pagemap", Effect::PreventsColors),
+        ("proc/self/uid_map", "0 1000 1\n", "pagemap", Effect::PreventsColors),
+        ("proc/sys/vm/compact_unevictable_allowed", "1\n", "compaction", Effect::WeakensColors),
+        ("proc/sys/kernel/numa_balancing", "1\n", "numa-balancing", Effect::WeakensColors),
+        ("proc/cpuinfo", "flags\t\t: fpu hypervisor npt\n", "frames", Effect::WeakensColors),
     ] {
         let lacks = survey(host(&[(file, text)]).path(), &[1, 2]);
         assert_eq!(names(&lacks), [name], "{file}: {text}");
@@ -95,12 +106,12 @@ fn each_lack_is_found() {
         assert!(!lacks[0].help.is_empty());
     }
     let lacks = survey(host(&[("proc/self/status", user)]).path(), &[1, 2]);
-    assert_eq!(names(&lacks), ["real-time-rights", "memory-rights"]);
+    assert_eq!(names(&lacks), ["real-time-rights", "memory-rights", "pagemap"]);
 }
 
 #[test]
 fn a_real_time_limit_counts_from_the_priority_that_is_used() {
-    let user = "CapEff:\t0000000000000000\nCpus_allowed_list:\t0-3\n";
+    let user = "CapEff:\t0000000000200000\nCpus_allowed_list:\t0-3\n";
     let cases: [(&str, &[&str]); 4] =
         [("79", &["real-time-rights"]), ("80", &[]), ("99", &[]), ("unlimited", &[])];
     for (limit, lacking) in cases {
@@ -140,7 +151,7 @@ fn a_device_file_without_a_driver_is_no_matter_of_rights() {
 #[test]
 fn a_folder_without_files_is_a_host_without_kvm() {
     let folder = tempfile::tempdir().expect("a folder");
-    assert_eq!(names(&survey(folder.path(), &[1])), ["kvm", "preempt-rt"]);
+    assert_eq!(names(&survey(folder.path(), &[1])), ["kvm", "pagemap", "preempt-rt"]);
     // This host has files, whatever they say.
     let _ = survey(Path::new("/"), &[]);
 }

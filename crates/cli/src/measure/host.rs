@@ -15,8 +15,8 @@ use crate::status::Status;
 /// Say what this machine lacks to run VMs under KVM
 ///
 /// `bulkhead run --on kvm` runs VMs on a Linux host. The command looks at the settings of this host and at the
-/// rights of this process, and shows everything at once that prevents such runs or lets VMs wait for longer.
-/// It changes nothing.
+/// rights of this process, and shows everything at once that prevents such runs or lets VMs wait for longer, and
+/// what prevents or weakens their page colours. It changes nothing.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Example:
@@ -35,16 +35,18 @@ pub struct HostOptions {
 /// Runs the command.
 pub fn host(options: &HostOptions, as_json: bool) -> Result<Status, Failure> {
     let lacks = survey(Path::new(&options.root), &options.cpus);
-    let can_run = lacks.iter().all(|lack| lack.effect != Effect::Prevents);
+    let none = |effect| lacks.iter().all(|lack| lack.effect != effect);
+    let can_run = none(Effect::Prevents);
+    let can_color = can_run && none(Effect::PreventsColors);
     if as_json {
-        json::print(&Document { ok: lacks.is_empty(), can_run, lacks: &lacks })?;
+        json::print(&Document { ok: lacks.is_empty(), can_run, can_color, lacks: &lacks })?;
     } else {
-        output::print(&text(&lacks, can_run))?;
+        output::print(&text(&lacks, can_run, can_color))?;
     }
     Ok(if lacks.is_empty() { Status::Yes } else { Status::No })
 }
 
-fn text(lacks: &[Lack], can_run: bool) -> String {
+fn text(lacks: &[Lack], can_run: bool, can_color: bool) -> String {
     let row =
         |lack: &Lack| [lack.name, lack.effect.as_str(), &lack.found].map(str::to_owned).to_vec();
     let rows: Vec<_> = lacks.iter().map(row).collect();
@@ -55,10 +57,11 @@ fn text(lacks: &[Lack], can_run: bool) -> String {
         text.extend(lacks.iter().map(|lack| format!("{}: {}\n", lack.name, lack.help)));
         text.push('\n');
     }
-    text.push_str(match (can_run, lacks) {
-        (false, _) => "VMs cannot run under KVM here\n",
-        (true, []) => "VMs can run under KVM here, and nothing is lacking\n",
-        (true, _) => "VMs can run under KVM here\n",
+    text.push_str(match (can_run, can_color, lacks) {
+        (false, ..) => "VMs cannot run under KVM here\n",
+        (true, _, []) => "VMs can run under KVM here, and nothing is lacking\n",
+        (true, true, _) => "VMs can run under KVM here\n",
+        (true, false, _) => "VMs can run under KVM here, but not with colours\n",
     });
     text
 }
@@ -70,5 +73,7 @@ struct Document<'a> {
     ok: bool,
     /// Whether VMs can run.
     can_run: bool,
+    /// Whether VMs with colours can run.
+    can_color: bool,
     lacks: &'a [Lack],
 }

@@ -58,6 +58,12 @@ fn what_a_host_lacks_is_said_at_once_for_people_and_for_machines() {
     std::fs::write(sandbox.path("host/dev/kvm"), "").expect("a file");
     let document = sandbox.bulkhead(&[&["--json"][..], &arguments].concat()).json();
     assert_eq!((&document["ok"], &document["can_run"]), (&false.into(), &true.into()));
-    assert_eq!(document["lacks"][0]["name"], "preempt-rt");
-    assert_eq!(document["lacks"][0]["effect"], "delays");
+    assert_eq!(document["can_color"], false);
+    let lacks = document["lacks"].as_array().expect("a list").iter();
+    let lacks: Vec<_> = lacks.map(|it| [&it["name"], &it["effect"]]).collect();
+    assert_eq!(lacks, [["pagemap", "prevents-colors"], ["preempt-rt", "delays"]]);
+    std::fs::create_dir_all(sandbox.path("host/proc/self")).expect("a folder");
+    std::fs::write(sandbox.path("host/proc/self/pagemap"), "").expect("a file");
+    let document = sandbox.bulkhead(&[&["--json"][..], &arguments].concat()).json();
+    assert_eq!(document["can_color"], true);
 }

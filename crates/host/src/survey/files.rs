@@ -15,6 +15,11 @@ impl Files {
         Self { root: root.to_owned() }
     }
 
+    /// Returns true if there is such a file.
+    pub fn exists(&self, path: &str) -> bool {
+        self.root.join(path).exists()
+    }
+
     /// Returns the contents of a file, without blanks at the end, if it can be read.
     pub fn text(&self, path: &str) -> Option<String> {
         let text = fs::read_to_string(self.root.join(path)).ok()?;

@@ -15,18 +15,26 @@ pub fn check(system: &System) -> Result<Vec<String>, Failure> {
     let mut cpus: Vec<usize> = vcpus.filter_map(|vcpu| number(vcpu.pcpu.0)).collect();
     cpus.sort_unstable();
     cpus.dedup();
+    let colored = system.plan.vms.iter().any(|vm| vm.colors().is_some());
     let lacks = survey(Path::new("/"), &cpus);
-    let (prevents, delays): (Vec<_>, Vec<_>) =
-        lacks.into_iter().partition(|lack| lack.effect == Effect::Prevents);
+    let prevents = |lack: &Lack| match lack.effect {
+        Effect::Prevents => true,
+        Effect::PreventsColors => colored,
+        Effect::Delays | Effect::WeakensColors => false,
+    };
+    let (prevents, rest): (Vec<_>, Vec<_>) = lacks.into_iter().partition(prevents);
     let mistake = |it: Lack| {
-        let message = format!("VMs cannot run on this host: {}", it.found);
+        let what = if it.effect == Effect::PreventsColors { "VMs with colours" } else { "VMs" };
+        let message = format!("{what} cannot run on this host: {}", it.found);
         Diagnostic::new(it.name, message).help(it.help)
     };
     Errors::unless_none(prevents.into_iter().map(mistake).collect(), ())?;
-    let names: Vec<&str> = delays.iter().map(|lack| lack.name).collect();
-    let remark = format!(
-        "this host can delay VMs ({}): `bulkhead measure host` says what to do",
-        names.join(", ")
-    );
-    Ok(if names.is_empty() { Vec::new() } else { vec![remark] })
+    let remark = |effect, what: &str| {
+        let names = rest.iter().filter(|lack| lack.effect == effect).map(|lack| lack.name);
+        let names: Vec<_> = names.collect();
+        let says = "`bulkhead measure host` says what to do";
+        (!names.is_empty()).then(|| format!("this host can {what} ({}): {says}", names.join(", ")))
+    };
+    let weakens = colored.then(|| remark(Effect::WeakensColors, "weaken colours of VMs")).flatten();
+    Ok(remark(Effect::Delays, "delay VMs").into_iter().chain(weakens).collect())
 }
