@@ -5,10 +5,12 @@
 //!   such a thread waits for no other thread and allocates nothing: what it tells and records goes through rings without locks.
 //!   Nothing of the host is changed but the threads of this process and memory that is locked, so that nothing has to be
 //!   restored. A CPU has the VCPUs of one run at a time ([`vmm::Claim`]).
+//! - [`colors`] chooses the frames of VMs with page colours.
 //! - [`survey`] looks at the host, and says what it lacks for times that can be trusted.
 
 #![forbid(unsafe_code)]
 
+pub mod colors;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod machine;
 pub mod survey;

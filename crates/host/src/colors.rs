@@ -1,0 +1,41 @@
+//! Page colours of VMs: which frames they get, and what became of these.
+
+mod stock;
+
+use policy::color::ColorSet;
+pub use policy::color::{Geometry, Shortage};
+use serde::Serialize;
+pub use stock::{Run, Stock, Wish};
+
+/// Colours of the memory of a VM.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Colored {
+    /// The colours of the host's cache.
+    pub geometry: Geometry,
+    /// Those of the VM.
+    pub colors: ColorSet,
+}
+
+/// What was found of the frames of VMs with colours until the end of a run.
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
+pub struct Findings {
+    /// The VMs with colours.
+    pub vms: Vec<VmFindings>,
+    /// How often all frames were looked at.
+    pub looks: u64,
+    /// Why they could not be looked at, if so.
+    pub failure: Option<String>,
+}
+
+/// What was found of a VM.
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
+pub struct VmFindings {
+    /// Its index.
+    pub vm: u8,
+    /// Its pages: RAM, and the tables that let its VCPUs execute.
+    pub pages: u64,
+    /// The most pages that lay at the same time in frames of other colours, or in none.
+    pub lost: u64,
+    /// When the first of them was seen, in milliseconds from the start.
+    pub lost_at_ms: Option<u64>,
+}
