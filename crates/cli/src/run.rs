@@ -46,8 +46,12 @@ pub fn run(options: &RunOptions, format: Format) -> Result<Status, Failure> {
     match options.on {
         On::Qemu => on_qemu(options, &system, &signals, format),
         On::Kvm => {
-            let prepared = OnKvm::new(&system, wanted(options))?;
-            follow(prepared, &system, None, &signals, format)
+            let prepared = OnKvm::new(&system, wanted(options), &signals);
+            match (prepared, signals.caught()) {
+                // Whatever it made is gone.
+                (_, Some(signal)) => Ok(Status::Signal(signal)),
+                (prepared, None) => follow(prepared?, &system, None, &signals, format),
+            }
         }
     }
 }

@@ -331,3 +331,159 @@ fn a_second_run_on_the_same_cpu_is_refused_until_the_first_one_has_ended() {
     first.wait().expect("it has ended");
     assert_eq!(json(&short)["result"], "timed-out");
 }
+
+/// What this process has of files in memory for VMs with colours, in pages.
+fn pages_of(process: u32) -> Option<usize> {
+    let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).ok()?;
+    let maps = maps.lines().filter(|line| line.contains("memfd:bulkhead-colors"));
+    let bytes = maps.filter_map(|line| {
+        let (first, end) = line.split(' ').next()?.split_once('-')?;
+        Some(usize::from_str_radix(end, 16).ok()? - usize::from_str_radix(first, 16).ok()?)
+    });
+    Some(bytes.sum::<usize>() / 4096)
+}
+
+/// Returns true if VMs can have colours here.
+fn has_colors() -> bool {
+    let lacks = json(&["measure", "host", "--cpus", "1"]);
+    if lacks["can_color"] != true {
+        eprintln!("skipped, because VMs cannot have colours on this host: {lacks:#}");
+    }
+    lacks["can_color"] == true
+}
+
+const COLORS: &str = "systems/kvm-colors.toml";
+
+#[test]
+fn vms_have_frames_of_their_colours_and_the_documentation_says_how() {
+    let page =
+        std::fs::read_to_string(format!("{ROOT}/docs/how-to/run-on-kvm.md")).expect("a page");
+    let section = page.split("\n## ").find(|it| it.starts_with("Cache colours")).expect("it");
+    for command in ["check", "run --on kvm"] {
+        assert!(section.contains(&format!("bulkhead {command} {COLORS}\n")), "{section}");
+    }
+    let check = json(&["check", COLORS]);
+    assert_eq!(check["ok"], true, "{check:#}");
+    let _alone = alone();
+    if !has_colors() {
+        return;
+    }
+    let mut runs = (0..ATTEMPTS).map(|_| json(&["run", "--on", "kvm", COLORS]));
+    let good = runs.find(|run| run["ok"] == true);
+    let run = good.unwrap_or_else(|| panic!("no run of {ATTEMPTS} was well"));
+    let vms = run["colors"]["vms"].as_array().expect("VMs with colours").iter();
+    let vms = vms.map(|vm| (vm["name"].as_str(), vm["colors"].as_str(), vm["pages"].as_u64()));
+    let pages = Some((4 << 20) / 4096 + 16);
+    let expected = [(Some("burn"), Some("16-31"), pages), (Some("control"), Some("0-15"), pages)];
+    assert!(vms.eq(expected), "{run:#}");
+    assert!(run["colors"]["looks"].as_u64() >= Some(3), "{run:#}");
+    // What the page shows is what the run says, but for the number of looks.
+    for (note, start) in [(0, "only RAM and"), (1, "all frames of VMs")] {
+        let notes = run["notes"].as_array().expect("notes").iter().filter_map(Value::as_str);
+        let said =
+            notes.clone().find(|it| it.starts_with(start)).unwrap_or_else(|| panic!("{run:#}"));
+        let (said, shown) = match said.split_once(" times, ") {
+            Some((_, rest)) if note == 1 => (rest, section.split_once(" times, ").map(|it| it.1)),
+            _ => (said, Some(section)),
+        };
+        assert!(shown.is_some_and(|it| it.contains(said)), "{said}");
+    }
+}
+
+#[test]
+fn colours_that_cannot_be_had_are_refused_and_nothing_is_left() {
+    let _alone = alone();
+    if !has_colors() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let [log, trace] = ["log", "trace"].map(|name| folder.path().join(name));
+    let text = |path: &Path| path.to_str().expect("a path in UTF-8").to_owned();
+    // One colour of 32 for 2 GiB: 64 GiB of RAM have so many frames of it.
+    let large = [("\"16-31\"", "\"16\""), ("\"4MiB\"", "\"2GiB\"")];
+    let file = example(folder.path(), "kvm-colors", &large);
+    let output =
+        bulkhead(&["run", "--on", "kvm", &file, "--log", &text(&log), "--trace", &text(&trace)]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    let needed = format!("of {}", (2u64 << 30) / 4096 + 16);
+    assert!(said.contains("of colour 16 about ") && said.contains(&needed), "{said}");
+    assert!(!said.contains("of colour 0 "), "there are enough of the others: {said}");
+    assert!(said.contains("help: ") && !log.exists() && !trace.exists(), "{said}");
+
+    for (name, what) in [
+        ("vllc = true", "virtual caches"),
+        ("extra_colors = \"4\"\nextra_memory = \"1MiB\"", "further colours"),
+    ] {
+        let own = [("colors = \"0-15\"", &*format!("colors = \"8-15\"\n{name}"))];
+        let refused =
+            bulkhead(&["run", "--on", "kvm", &example(folder.path(), "kvm-colors", &own)]);
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert!(refused.status.code() == Some(2) && said.contains(what), "{said}");
+    }
+    let own = [("wcet = \"8ms\"\n", "wcet = \"8ms\"\ncolors = \"3\"\n")];
+    let refused = bulkhead(&["run", "--on", "kvm", &example(folder.path(), "kvm-colors", &own)]);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("under KVM there are no colours for tasks yet"), "{said}");
+}
+
+#[test]
+fn without_the_right_to_see_frames_only_vms_with_colours_are_refused() {
+    let _alone = alone();
+    if !has_colors() {
+        return;
+    }
+    let run = |file| {
+        let mut command = Command::new("setpriv");
+        command.current_dir(ROOT).args(["--bounding-set", "-sys_admin", "--"]);
+        command.arg(env!("CARGO_BIN_EXE_bulkhead")).args(["run", "--on", "kvm", file]);
+        command.args(["--timeout", "100ms"]).output()
+    };
+    let Ok(refused) = run(COLORS) else { return eprintln!("skipped: there is no setpriv") };
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("VMs with colours cannot run on this host: Linux hides"), "{said}");
+    assert!(said.contains("CAP_SYS_ADMIN"), "{said}");
+    let others = run("systems/kvm-first.toml").expect("setpriv is there");
+    let said = String::from_utf8_lossy(&others.stderr);
+    assert!(
+        !said.contains("colours") && (others.status.code() == Some(1) || said.contains(TAKEN)),
+        "{said}"
+    );
+}
+
+#[test]
+fn ctrl_c_ends_a_run_with_colours_in_each_phase_and_the_next_one_works() {
+    let _alone = alone();
+    if !has_colors() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    // Some of these searches take a second.
+    let large = [("\"4MiB\"", "\"64MiB\""), ("\"16-31\"", "\"16-17\"")];
+    let file = example(folder.path(), "kvm-colors", &large);
+    let trace = folder.path().join("it.trace");
+    let mut searched = 0;
+    for wait in [20, 60, 150, 300, 600, 1_200, 2_400] {
+        let name = trace.to_str().expect("a path in UTF-8");
+        let child = command(&["run", "--on", "kvm", &file, "--trace", name])
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("bulkhead starts");
+        thread::sleep(Duration::from_millis(wait));
+        let pages = pages_of(child.id()).unwrap_or(0);
+        searched += usize::from(pages > 2 * (16_384 + 16));
+        let process = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(process, rustix::process::Signal::INT).expect("it runs");
+        let output = child.wait_with_output().expect("it ends");
+        let said = String::from_utf8_lossy(&output.stderr);
+        // Before it catches signals, the signal kills it; another test may have the CPU.
+        let status = output.status.code();
+        assert!([None, Some(130), Some(2)].contains(&status), "{status:?} after {wait} ms: {said}");
+        assert!(status != Some(2) || said.contains(TAKEN), "{said}");
+    }
+    assert!(searched > 0, "no search was interrupted");
+    let run = json(&["run", "--on", "kvm", COLORS, "--timeout", "200ms"]);
+    assert_eq!(run["result"], "timed-out", "{run:#}");
+}

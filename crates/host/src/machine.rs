@@ -1,5 +1,7 @@
 //! Runs VMs: makes them, starts a thread for each PCPU, and passes on what these tell.
 
+mod audit;
+mod coloring;
 mod locks;
 mod news;
 mod pcpu;
@@ -18,6 +20,8 @@ use policy::cpu::{Cpu, Slot};
 use vmm::{Claim, Elsewhere, Kvm, LockedMemory, Scale, Start, Vcpu, Vm};
 
 use crate::PRIORITY;
+use crate::colors::{Colored, Findings};
+use audit::{Audit, Auditor};
 use locks::Locks;
 pub use locks::{Sharer, Sharing};
 use news::Listener;
@@ -38,6 +42,8 @@ const LISTEN: Duration = Duration::from_millis(20);
 pub struct Guest {
     /// Bytes of RAM.
     pub ram_bytes: u64,
+    /// The colours of its memory, of the same cache for all VMs; `None`: Linux gives it any frames.
+    pub colors: Option<Colored>,
     /// The file that is loaded, and its address.
     pub file: Vec<u8>,
     /// See above.
@@ -102,22 +108,30 @@ pub struct Prepared {
     sharing: Sharing,
     scale: Scale,
     claims: Vec<Claim>,
+    audit: Option<Audit>,
 }
 
 impl Prepared {
     /// Makes the VMs, and loads them. `pcpus` are all PCPUs of the plan, also those without VCPUs. Nobody else can have VCPUs on
-    /// their CPUs from now on.
-    pub fn new(guests: Vec<Guest>, pcpus: Vec<Seats>, sharing: Sharing) -> Result<Self, Error> {
+    /// their CPUs from now on. To find frames of colours takes time: it ends with an error if `stops` returns true.
+    pub fn new(
+        guests: Vec<Guest>,
+        pcpus: Vec<Seats>,
+        sharing: Sharing,
+        stops: &dyn Fn() -> bool,
+    ) -> Result<Self, Error> {
         let used = pcpus.iter().filter(|seats| !seats.vcpus.is_empty());
         let claims = used.map(|seats| Claim::new(seats.cpu)).collect::<Result<_, _>>()?;
         let kvm = Kvm::open()?;
-        let make = |guest: Guest| {
-            let vm = kvm.vm(guest.ram_bytes)?;
+        let (mut memories, audit) = coloring::memories(&guests, stops)?;
+        let make = |(index, guest): (usize, Guest)| {
+            let memory = memories.remove(&index);
+            let vm = memory.map_or_else(|| kvm.vm(guest.ram_bytes), |it| kvm.vm_in(it))?;
             vm.load("the kernel", guest.load, &guest.file)?;
             Ok((vm, guest))
         };
-        let vms = guests.into_iter().map(make).collect::<Result<_, Error>>()?;
-        Ok(Self { vms, pcpus, sharing, scale: Scale::measure(), claims })
+        let vms = guests.into_iter().enumerate().map(make).collect::<Result<_, Error>>()?;
+        Ok(Self { vms, pcpus, sharing, scale: Scale::measure(), claims, audit })
     }
 
     /// Starts the VMs. `schedulers` makes the scheduler of each PCPU, when it is known at which time the first period of all
@@ -173,6 +187,10 @@ impl Prepared {
         };
         let all = threads.into_iter().map(make).collect::<Result<Vec<_>, Error>>()?;
         running.locked = Some(LockedMemory::new()?);
+        if let Some(mut audit) = self.audit.take() {
+            audit.check()?;
+            running.auditor = Some(Auditor::start(audit)?);
+        }
         // Only now: a VM has all of its VCPUs, or none of them runs. To make them takes longer than the time that is left until
         // the servers start.
         let start = vmm::now() + LEAD_NS;
@@ -257,6 +275,8 @@ pub struct Running {
     /// What the PCPUs with VCPUs tell; the one that is asked first comes first.
     listeners: VecDeque<Listener>,
     records: Vec<Records>,
+    /// Looks at the frames of VMs with colours.
+    auditor: Option<Auditor>,
     // What follows is given back when no thread runs VCPUs any more.
     claims: Vec<Claim>,
     elsewhere: Option<Elsewhere>,
@@ -281,6 +301,7 @@ impl Running {
             threads: Vec::new(),
             listeners: VecDeque::new(),
             records: Vec::new(),
+            auditor: None,
             claims: Vec::new(),
             elsewhere: None,
             locked: None,
@@ -338,6 +359,11 @@ impl Running {
     /// Takes the trace of each PCPU, in their order. There is none the second time.
     pub fn take_records(&mut self) -> Vec<Records> {
         std::mem::take(&mut self.records)
+    }
+
+    /// Looks at the frames of VMs with colours once more, and no more then. Returns what was found, if there are such VMs.
+    pub fn take_findings(&mut self) -> Option<Findings> {
+        self.auditor.take().map(Auditor::finish)
     }
 
     /// Asks all VMs to stop. News come until [`Next::End`].

@@ -1,5 +1,6 @@
 //! One run of a system under Linux and KVM on this host: prepared, started, and judged when it is over.
 
+mod colors;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 #[path = "kvm/absent.rs"]
 mod machine;
@@ -17,8 +18,10 @@ use crate::hypervisor;
 use crate::load::System;
 use crate::record::{NewTrace, Recording};
 use crate::run::{Circumstances, End, Options, Prepared, Runner, Summary, Target, judge};
+use crate::watch::Watch;
 use crate::workspace::Workspace;
 
+pub use colors::Colors;
 use machine::Host;
 
 /// A run that can be started.
@@ -35,11 +38,13 @@ pub struct OnKvm<'a> {
 
 impl<'a> OnKvm<'a> {
     /// Checks that the system can run under KVM on this host, and makes its VMs. Of the options, those for QEMU mean nothing.
-    pub fn new(system: &'a System, options: Options) -> Result<Self, Failure> {
+    /// `watch` can stop the search for frames of the VMs' colours, which is a failure then.
+    pub fn new(system: &'a System, options: Options, watch: &dyn Watch) -> Result<Self, Failure> {
         refusals::check(system)?;
         let mut remarks = survey::check(system)?;
         remarks.extend(refusals::without_meaning(system));
-        let host = Host::new(system)?;
+        remarks.extend(colors::remark(system));
+        let host = Host::new(system, watch)?;
         let build = hypervisor::find(None).ok().and_then(|found| found.build);
         let place = Workspace::in_build(build.as_deref(), &system.plan.name)?;
         let target = Target::new(system, options.trace.as_deref(), &place, true)?;
@@ -66,6 +71,7 @@ impl Prepared for OnKvm<'_> {
             log: self.log,
             end,
             remarks: self.remarks,
+            colors: self.host.findings().map(|it| Colors::new(self.system, it)),
         };
         Ok(self.target.without_scratch(judge(self.system, ran, circumstances)))
     }

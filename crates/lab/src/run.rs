@@ -15,6 +15,7 @@ use crate::cachescope::{self, Cachescope, SHORT_TURNS};
 use crate::deadlines::{Tasks, Times};
 use crate::failure::Failure;
 use crate::hypervisor::Found;
+use crate::kvm::Colors;
 use crate::load::System;
 use crate::record::read_trace;
 use crate::workspace::Workspace;
@@ -151,6 +152,7 @@ impl Prepared for OnQemu<'_> {
             log: self.log,
             end,
             remarks: Vec::new(),
+            colors: None,
         };
         let summary = judge(self.system, ran, circumstances);
         Ok(Summary { counts, ..self.target.without_scratch(summary) })
@@ -174,11 +176,13 @@ pub struct Circumstances {
     pub end: End,
     /// What has to be known of the machine, a sentence each.
     pub remarks: Vec<String>,
+    /// The frames of VMs with colours, where they were looked at.
+    pub colors: Option<Colors>,
 }
 
 /// Judges a run of a system that left `ran`, on any machine.
 pub fn judge(system: &System, ran: Ran, circumstances: Circumstances) -> Summary {
-    let Circumstances { runner, times, until_off, log, end, remarks, .. } = circumstances;
+    let Circumstances { runner, times, until_off, log, end, remarks, colors, .. } = circumstances;
     let mut recorded = ran.recorded;
     let mut trace = None;
     if let (Some(path), Some(Ok(_))) = (circumstances.trace, &recorded) {
@@ -200,5 +204,6 @@ pub fn judge(system: &System, ran: Ran, circumstances: Circumstances) -> Summary
         trace: recorded,
         log_file: log,
         remarks,
+        colors,
     }
 }

@@ -230,6 +230,7 @@ fn circumstances(folder: &Path, trace: PathBuf) -> Circumstances {
         log: folder.join("console.log"),
         end: End::Itself,
         remarks: Vec::new(),
+        colors: None,
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod budgets;
 mod code;
+mod colors;
 mod ends;
 mod locks;
 mod marks;

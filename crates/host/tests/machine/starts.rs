@@ -18,8 +18,8 @@ fn a_cpu_has_the_vcpus_of_one_run_at_a_time() {
     let _alone = alone();
     let Some(running) = start(&[(LOOP.to_vec(), |_| Policy::Background, [0, 0])]) else { return };
     let again = |cpu| {
-        let vcpus = vec![Id { vm: 0, vcpu: 0 }];
-        Prepared::new(vec![guest(&LOOP)], vec![Seats { cpu, vcpus }], Sharing::default())
+        let seats = vec![Seats { cpu, vcpus: vec![Id { vm: 0, vcpu: 0 }] }];
+        Prepared::new(vec![guest(&LOOP)], seats, Sharing::default(), &|| false)
     };
     let refused = again(last_cpu());
     let (cpu, process) = (last_cpu(), std::process::id() as i32);

@@ -21,6 +21,7 @@ pub type Vm = (Vec<u8>, fn(Parameters) -> Policy, [u64; 2]);
 pub fn guest(code: &[u8]) -> Guest {
     Guest {
         ram_bytes: 2 << 20,
+        colors: None,
         file: code.to_vec(),
         load: LOAD,
         entry: LOAD,
@@ -41,12 +42,12 @@ pub fn prepared(
     sharing: Sharing,
 ) -> Result<Prepared, Error> {
     for _ in 0..600 {
-        match Prepared::new(guests.clone(), seats.clone(), sharing.clone()) {
+        match Prepared::new(guests.clone(), seats.clone(), sharing.clone(), &|| false) {
             Err(Error::Claimed { .. }) => thread::sleep(Duration::from_millis(100)),
             result => return result,
         }
     }
-    Prepared::new(guests, seats, sharing)
+    Prepared::new(guests, seats, sharing, &|| false)
 }
 
 /// The last CPU of this machine. Threads that start VMs may not use it meanwhile.

@@ -1,14 +1,17 @@
 //! No VMs run where the tools are built for another machine.
 
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use abi::trace::Record;
+use host::colors::Findings;
 
 use crate::boot::Machine;
 use crate::failure::Failure;
 use crate::load::System;
 use crate::record::{Feed, Opened};
+use crate::watch::Watch;
 
 /// A host that cannot run VMs.
 #[derive(Debug)]
@@ -16,10 +19,15 @@ pub struct Host;
 
 impl Host {
     /// Says why not.
-    pub fn new(_: &System) -> Result<Self, Failure> {
+    pub fn new(_: &System, _: &dyn Watch) -> Result<Self, Failure> {
         let text = "VMs run under KVM on x86-64 with Linux only\n\
                     help: use `bulkhead` there, or run the system on QEMU";
         Err(Failure::new("no-kvm", text))
+    }
+
+    /// There is nothing.
+    pub fn findings(&self) -> Option<Findings> {
+        None
     }
 
     /// As [`Host::new`].
@@ -29,7 +37,7 @@ impl Host {
         _: &Path,
         _: Option<Duration>,
     ) -> Result<(Box<dyn Machine>, Nothing), Failure> {
-        Self::new(system).map(|_| unreachable!("there is no host"))
+        Self::new(system, &AtomicBool::new(false)).map(|_| unreachable!("there is no host"))
     }
 }
 

@@ -7,11 +7,12 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use abi::guest::RAM;
 use abi::trace::Record;
+use host::colors::{Colored, Findings};
 use host::machine::{self as host_machine, FREQUENCY_HZ, Guest, Id, Records, Seats};
 use qemu::{Chunk, Exit, Input, Next, Outcome};
 use system::plan::Vm;
@@ -21,6 +22,7 @@ use crate::decisions;
 use crate::failure::Failure;
 use crate::load::System;
 use crate::record::{Feed, Opened};
+use crate::watch::Watch;
 use console::Console;
 
 /// Between two looks at the records of PCPUs. There is room for 65,536 of each: only who writes marks as fast as it can fills
@@ -32,11 +34,17 @@ const FEW_RECORDS: usize = 1_024;
 
 /// The VMs of a system, which can be started once.
 #[derive(Debug)]
-pub struct Host(Option<host_machine::Prepared>);
+pub struct Host {
+    prepared: Option<host_machine::Prepared>,
+    findings: Shown,
+}
+
+/// What was found of frames with colours: there when the VMs have ended.
+type Shown = Arc<Mutex<Option<Findings>>>;
 
 impl Host {
-    /// Makes the VMs of a system.
-    pub fn new(system: &System) -> Result<Self, Failure> {
+    /// Makes the VMs of a system. `watch` can stop the search for frames of their colours.
+    pub fn new(system: &System, watch: &dyn Watch) -> Result<Self, Failure> {
         let guests = system.plan.vms.iter().map(|vm| guest(system, vm));
         let guests = guests.collect::<Result<_, Failure>>()?;
         let pcpus = decisions::all_planned(&system.plan, FREQUENCY_HZ)?;
@@ -45,9 +53,15 @@ impl Host {
             vcpus: vcpus.iter().map(|it| Id { vm: it.vcpu.vm, vcpu: it.vcpu.vcpu }).collect(),
         });
         let sharing = sharing::sharing(&system.plan);
-        let prepared = host_machine::Prepared::new(guests, seats.collect(), sharing);
+        let stops = || watch.stops();
+        let prepared = host_machine::Prepared::new(guests, seats.collect(), sharing, &stops);
         let prepared = prepared.map_err(failed)?;
-        Ok(Self(Some(prepared)))
+        Ok(Self { prepared: Some(prepared), findings: Shown::default() })
+    }
+
+    /// Returns what was found of the frames of VMs with colours, when the VMs have ended.
+    pub fn findings(&self) -> Option<Findings> {
+        self.findings.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Starts the VMs. What they print goes into the file `log`, too. After `timeout` they are stopped.
@@ -60,7 +74,7 @@ impl Host {
         let log = File::create(log).map_err(|error| {
             Failure::new("cannot-write", format!("cannot write {}: {error}", log.display()))
         })?;
-        let Some(prepared) = self.0.take() else {
+        let Some(prepared) = self.prepared.take() else {
             return Err(Failure::new("kvm", "the VMs have been started already"));
         };
         let planned = decisions::all_planned(&system.plan, FREQUENCY_HZ)?;
@@ -81,6 +95,7 @@ impl Host {
             waiting: VecDeque::from([console.ready()]),
             console,
             log,
+            findings: Arc::clone(&self.findings),
             start,
             timeout,
             timed_out: false,
@@ -93,6 +108,8 @@ impl Host {
 fn failed(error: host_machine::Error) -> Failure {
     let code = match error {
         host_machine::Error::Claimed { .. } => "cpu-taken",
+        host_machine::Error::Colors(_) => "no-memory",
+        host_machine::Error::HiddenFrames => "pagemap",
         _ => "kvm",
     };
     Failure::new(code, error)
@@ -121,11 +138,24 @@ fn guest(system: &System, vm: &Vm) -> Result<Guest, Failure> {
     }
     Ok(Guest {
         ram_bytes: size,
+        colors: colors(system, vm)?,
         file,
         load,
         entry: vm.boot.entry.0,
         arguments: vm.boot.bootargs.clone().unwrap_or_default(),
     })
+}
+
+/// The colours of a VM's memory.
+fn colors(system: &System, vm: &Vm) -> Result<Option<Colored>, Failure> {
+    let described = system.description.as_ref().map(|it| &it.platform);
+    let (Some(colors), Some(platform)) = (vm.colors(), described) else { return Ok(None) };
+    let geometry = platform.value.colors();
+    let geometry = geometry.map_err(|why| {
+        let name = &platform.value.name;
+        Failure::new("unknown-colors", format!("`{name}` has no colours: {why}"))
+    })?;
+    Ok(Some(Colored { geometry, colors }))
 }
 
 /// The traces of the PCPUs.
@@ -152,6 +182,7 @@ struct Session {
     waiting: VecDeque<String>,
     console: Console,
     log: File,
+    findings: Shown,
     start: Instant,
     timeout: Option<Duration>,
     timed_out: bool,
@@ -176,7 +207,9 @@ impl Session {
         self.outcome()
     }
 
-    fn outcome(self) -> Outcome {
+    fn outcome(mut self) -> Outcome {
+        let findings = self.running.take_findings();
+        *self.findings.lock().unwrap_or_else(PoisonError::into_inner) = findings;
         let failure = self.running.failure();
         let exit = match failure {
             Some(_) => Exit::Code(1),

@@ -11,6 +11,7 @@ use crate::cachescope::Counts;
 use crate::chains::Seen;
 use crate::console::{Known, Vm};
 use crate::deadlines::{Task, Tasks};
+use crate::kvm::Colors;
 use crate::record::Recorded;
 use crate::verdicts::places;
 
@@ -54,6 +55,8 @@ pub struct Summary {
     pub(super) log_file: PathBuf,
     /// What has to be known of the machine.
     pub(super) remarks: Vec<String>,
+    /// The frames of VMs with colours, where they were looked at.
+    pub(super) colors: Option<Colors>,
 }
 
 impl Summary {
@@ -83,7 +86,8 @@ impl Summary {
 
     /// What has to be known to read the rest, a sentence each.
     pub fn notes(&self) -> Vec<String> {
-        let remarks = self.remarks.iter().cloned();
+        let seen = self.colors.as_ref().and_then(Colors::note);
+        let remarks = self.remarks.iter().cloned().chain(seen);
         remarks.chain(self.tasks.notes(&self.names())).collect()
     }
 
@@ -111,6 +115,7 @@ impl Summary {
     pub fn rows(&self) -> Vec<Row> {
         let mut rows = vec![Row::new(Rule::Run, "run").fails_if(self.broken_off())];
         rows.extend(self.known.vms.iter().map(|vm| self.vm(vm)));
+        rows.extend(self.colors.iter().flat_map(Colors::rows));
         rows.extend(self.tasks.rows(&self.names()));
         let counts = self.counts.as_ref().map(|it| ("counts of caches", it.as_ref().err()));
         let trace = self.trace.as_ref().map(|it| ("trace", it.as_ref().err()));
@@ -194,6 +199,7 @@ impl Summary {
             log_file: self.log_file.display().to_string(),
             vms: vms.collect(),
             chains: self.tasks.chains().to_vec(),
+            colors: self.colors.clone(),
             cachescope: self.counts.as_ref().and_then(|counts| counts.as_ref().ok()).cloned(),
             trace: self.trace.as_ref().and_then(|trace| trace.as_ref().ok()).cloned(),
         }
@@ -228,6 +234,9 @@ pub struct Document {
     /// The chains, if the run was recorded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub chains: Vec<Seen>,
+    /// The frames of VMs with colours, where they were looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub colors: Option<Colors>,
     /// The caches, if they were measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cachescope: Option<Counts>,

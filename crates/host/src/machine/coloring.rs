@@ -1,0 +1,173 @@
+//! Memory of VMs in frames of their colours.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use vmm::{Candidates, PAGE, Pagemap, TABLES_BYTES, VmMemory};
+
+use super::audit::{Audit, Part};
+use super::{Error, Guest};
+use crate::colors::{Colored, Run, Shortage, Stock, Wish};
+
+/// Most pages that are looked for at once, so that the search can be stopped.
+const STEP_MAX: u64 = (16 << 20) / PAGE;
+const STEP_MIN: u64 = (1 << 20) / PAGE;
+/// Mappings that this process can still make beside those of VMs.
+const SPARE_MAPPINGS: u64 = 4_096;
+
+/// Memory by the index of the VM.
+pub type Memories = BTreeMap<usize, VmMemory>;
+
+/// Returns memory for the VMs that have colours, and what looks after it. There is none if `stops` returns true meanwhile.
+pub fn memories(
+    guests: &[Guest],
+    stops: &dyn Fn() -> bool,
+) -> Result<(Memories, Option<Audit>), Error> {
+    let colored = guests.iter().enumerate().filter_map(|(vm, it)| Some((vm, it.colors?, it)));
+    let colored: Vec<(usize, Colored, &Guest)> = colored.collect();
+    let Some((_, Colored { geometry, .. }, _)) = colored.first() else {
+        return Ok((Memories::new(), None));
+    };
+    let wishes = colored.iter().flat_map(|(_, Colored { colors, .. }, guest)| {
+        [TABLES_BYTES, guest.ram_bytes]
+            .map(|bytes| Wish { pages: bytes.div_ceil(PAGE), colors: *colors })
+    });
+    let wishes: Vec<Wish> = wishes.collect();
+    let pagemap = Pagemap::open()?;
+    let mut candidates = Candidates::new().map_err(no_memory)?;
+    let mut stock = Stock::new(*geometry);
+    find(&mut candidates, &mut stock, &wishes, &pagemap, stops)?;
+    let runs = stock.take(&wishes).map_err(|lacking| too_few(lacking, candidates.pages()))?;
+    check_mappings(runs.iter().map(Vec::len).sum::<usize>() as u64, mappings_max())?;
+    let memory = |runs: &Vec<Run>| candidates.memory(runs).map_err(no_memory);
+    let mut memories = runs.iter().map(memory).collect::<Result<Vec<_>, _>>()?.into_iter();
+    let mut all: Vec<Run> = runs.into_iter().flatten().collect();
+    all.sort_unstable();
+    candidates.keep(&all).map_err(no_memory)?;
+    let (mut made, mut parts) = (Memories::new(), Vec::new());
+    for (vm, colored, _) in colored {
+        if let (Some(tables), Some(ram)) = (memories.next(), memories.next()) {
+            let part =
+                |memory: &vmm::Memory| Part { vm: vm as u8, colored, memory: memory.clone() };
+            parts.extend([&tables, &ram].map(part));
+            made.insert(vm, VmMemory { tables, ram });
+        }
+    }
+    Ok((made, Some(Audit::new(pagemap, parts))))
+}
+
+/// Adds candidates until there are enough of each colour.
+fn find(
+    candidates: &mut Candidates,
+    stock: &mut Stock,
+    wishes: &[Wish],
+    pagemap: &Pagemap,
+    stops: &dyn Fn() -> bool,
+) -> Result<(), Error> {
+    // Linux, other programs and the rest of this one need the other half.
+    let most = available_bytes() / 2 / PAGE;
+    loop {
+        let lacking = stock.lacking(wishes);
+        let missing = lacking.iter().map(|it| it.needed - it.free).max().unwrap_or(0);
+        if missing == 0 {
+            return Ok(());
+        }
+        // Frames of all colours come about equally often.
+        let expected = missing.saturating_mul(stock.colors());
+        if candidates.pages().saturating_add(expected) > most {
+            let more = most.saturating_sub(candidates.pages()) / stock.colors();
+            let all = lacking.into_iter().map(|it| Shortage { free: it.free + more, ..it });
+            let still = all.filter(|it| it.free < it.needed).collect();
+            return Err(too_few(still, most));
+        }
+        if stops() {
+            return Err(Error::Colors("the search for frames was stopped".into()));
+        }
+        let step = expected.clamp(STEP_MIN, STEP_MAX);
+        let mut addresses = Vec::with_capacity(step as usize);
+        pagemap.read(candidates.add(step).map_err(no_memory)?, &mut addresses)?;
+        stock.add(addresses);
+    }
+}
+
+fn no_memory(error: std::io::Error) -> Error {
+    Error::Colors(format!(
+        "memory in frames of certain colours cannot be had: {error}\n\
+         help: free memory of this host, and let this process lock it (as root, or with a larger `ulimit -l`)"
+    ))
+}
+
+/// Says of which colours there are too few frames, those first that lack most, among so many pages.
+fn too_few(mut lacking: Vec<Shortage>, pages: u64) -> Error {
+    const SHOWN: usize = 4;
+    lacking.sort_by_key(|it| (std::cmp::Reverse(it.needed - it.free), it.color));
+    let shown = lacking
+        .iter()
+        .take(SHOWN)
+        .map(|it| format!(" of colour {} about {} of {},", it.color, it.free, it.needed));
+    let more = match lacking.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" too few of {more} more colours,"),
+    };
+    Error::Colors(format!(
+        "there are too few frames for VMs with colours:{}{more} in {} MiB, which are half of the free memory\n\
+         help: give these VMs less `memory` or more `colors`, or free memory of this host",
+        shown.collect::<String>(),
+        (pages * PAGE) >> 20
+    ))
+}
+
+/// Refuses more mappings than Linux allows.
+fn check_mappings(runs: u64, most: Option<u64>) -> Result<(), Error> {
+    let needed = runs + SPARE_MAPPINGS;
+    match most {
+        Some(most) if needed > most => Err(Error::Colors(format!(
+            "the frames of VMs with colours lie in {runs} pieces, and Linux lets a process have {most} mappings\n\
+             help: `sysctl vm.max_map_count={}`, or give the VMs less `memory`",
+            needed.next_multiple_of(1 << 16)
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The most mappings of a process, if Linux tells.
+fn mappings_max() -> Option<u64> {
+    fs::read_to_string("/proc/sys/vm/max_map_count").ok()?.trim().parse().ok()
+}
+
+/// The memory that Linux can give without taking some from programs.
+fn available_bytes() -> u64 {
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kib.unwrap_or(0) << 10
+}
+
+#[cfg(test)]
+mod tests {
+    use policy::color::Color;
+
+    use super::*;
+
+    #[test]
+    fn too_few_frames_are_told_with_their_numbers() {
+        let color = |index| Color::new(index).expect("a colour");
+        let lacking = |count| {
+            let one =
+                |index| Shortage { color: color(index), needed: 900 + u64::from(index), free: 7 };
+            (0..count).map(one).collect::<Vec<_>>()
+        };
+        let text = too_few(lacking(6), 512).to_string();
+        for part in [": of colour 5 about 7 of 905, of", "2 more colours, in 2 MiB", "\nhelp: "] {
+            assert!(text.contains(part), "{text}");
+        }
+        assert!(!too_few(lacking(4), 512).to_string().contains("more colours"));
+    }
+
+    #[test]
+    fn too_many_pieces_are_told_with_what_to_do() {
+        assert!(check_mappings(61_434, Some(65_530)).is_ok() && check_mappings(9, None).is_ok());
+        let text = check_mappings(61_435, Some(65_530)).expect_err("too many").to_string();
+        assert!(text.contains("help: `sysctl vm.max_map_count=65536`"), "{text}");
+    }
+}
