@@ -44,6 +44,12 @@ pub enum Error {
         /// Name of the task.
         task: String,
     },
+    /// A channel connects a task that there is not, or rings release a task with other releases.
+    #[error("channel {channel}: it rings for tasks that do not wait for rings, or names no task")]
+    Channel {
+        /// Index of the channel.
+        channel: usize,
+    },
     /// A VCPU has more than [`TASKS_MAX`] tasks.
     #[error("VCPU {vcpu}: {tasks} tasks, at most {TASKS_MAX} are possible")]
     TooManyTasks {

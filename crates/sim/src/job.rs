@@ -2,6 +2,9 @@
 
 use std::collections::VecDeque;
 
+use policy::lock::rate::Rate;
+use policy::time::Instant;
+
 use crate::locks::Passage;
 use crate::memory::Evenly;
 use crate::pcpu::NEVER;
@@ -18,6 +21,8 @@ pub struct Jobs {
     random: Random,
     next_trace: usize,
     next_release: usize,
+    /// The time from which on a limit lets a release pass.
+    from: i64,
     /// Execution time that the first job still needs; 0: there is no job, or it only waits for
     /// its last access.
     pub remaining: u64,
@@ -55,6 +60,7 @@ impl Jobs {
             random: Random::new(seed, stream),
             next_trace: 0,
             next_release: 0,
+            from: Rate::START,
             remaining: 0,
             execution: 0,
             made: 0,
@@ -65,11 +71,17 @@ impl Jobs {
         })
     }
 
+    /// Returns the time of the first release; [`NEVER`] if rings release jobs.
     pub fn first_release(&self) -> u64 {
-        self.task.offset
+        if self.is_rung() { NEVER } else { self.task.offset }
     }
 
-    /// Releases a job; returns the time of the next release.
+    /// Returns true if rings release jobs.
+    pub fn is_rung(&self) -> bool {
+        self.task.release == Release::Rung
+    }
+
+    /// Releases a job; returns the time of the next release, [`NEVER`] if that is not known.
     pub fn release(&mut self, now: u64) -> Result<u64, Error> {
         self.statistics.releases += 1;
         if self.released.len() > BACKLOG_MAX {
@@ -86,6 +98,12 @@ impl Jobs {
         let delay = match &self.task.release {
             Release::Periodic => 0,
             Release::Sporadic { delay_max } => self.random.between(0, *delay_max),
+            Release::Rung => return Ok(NEVER),
+            Release::Limited { limit, delay_max } => {
+                self.from = limit.enter(self.from, Instant(now));
+                let delay = self.random.between(0, *delay_max);
+                return Ok((self.from.max(0) as u64).max(now).saturating_add(delay));
+            }
             Release::Trace(times) => {
                 let time = times.get(self.next_release).map_or(NEVER, |&time| time.max(now));
                 self.next_release += 1;

@@ -49,6 +49,7 @@ mod memory;
 mod observer;
 mod pcpu;
 mod random;
+mod rings;
 mod simulation;
 mod statistics;
 mod system;
@@ -61,7 +62,7 @@ pub use observer::{Event, Observer, Silent};
 pub use simulation::{Ended, Limits, Simulation};
 pub use statistics::{TaskStatistics, VcpuStatistics};
 pub use system::{
-    Accesses, Compensation, Contention, Execution, Locks, Memory, MemoryBudget, Overheads, Pcpu,
-    Pool, Release, Section, Sections, System, Task, Vcpu,
+    Accesses, Channel, Compensation, Contention, Execution, Locks, Memory, MemoryBudget, Overheads,
+    Pcpu, Pool, Release, Section, Sections, System, Task, TaskPlace, Vcpu,
 };
 pub use tasks::{TASKS_MAX, TaskSet};

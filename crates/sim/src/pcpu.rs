@@ -43,6 +43,10 @@ pub struct PcpuState {
     kicks: u64,
     overheads: Overheads,
     pub memory: PcpuMemory,
+    /// The tasks whose jobs ring: VCPU, task, and index of the channel.
+    ringers: Vec<(usize, usize, usize)>,
+    /// The channels for which jobs rang that are not served yet.
+    pub rung: Vec<usize>,
 }
 
 impl PcpuState {
@@ -74,7 +78,9 @@ impl PcpuState {
             });
             let state = VcpuState::new(vcpu, seed, stream)?;
             for (task, jobs) in state.tasks.iter().enumerate() {
-                releases.push(Reverse((jobs.first_release(), number as u32, task as u32)));
+                if !jobs.is_rung() {
+                    releases.push(Reverse((jobs.first_release(), number as u32, task as u32)));
+                }
             }
             vcpus.push(state);
         }
@@ -103,7 +109,19 @@ impl PcpuState {
             kicks,
             overheads,
             memory,
+            ringers: Vec::new(),
+            rung: Vec::new(),
         })
+    }
+
+    /// Lets the jobs of a task ring for a channel when they are done.
+    pub fn rings(&mut self, vcpu: usize, task: usize, channel: usize) {
+        self.ringers.push((vcpu, task, channel));
+    }
+
+    /// Somebody rang: a job of a task is released now.
+    pub fn ring(&mut self, now: u64, vcpu: usize, task: usize) {
+        self.releases.push(Reverse((now, vcpu as u32, task as u32)));
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::locks::LockState;
 use crate::memory::{self, Bus, Pools};
 use crate::pcpu::{NEVER, PcpuState};
+use crate::rings::Rings;
 use crate::statistics::{TaskStatistics, VcpuStatistics};
 use crate::{Accesses, Error, MemoryBudget, Observer, System};
 
@@ -43,6 +44,7 @@ pub struct Simulation {
     one_by_one: bool,
     /// State of the shared resources, if tasks have critical sections.
     locks: Option<LockState>,
+    rings: Rings,
 }
 
 impl Simulation {
@@ -59,12 +61,24 @@ impl Simulation {
         let pools = Pools::new(system)?;
         let next = vec![0; pcpus.len()];
         let (now, events, settled, one_by_one) = (0, 0, None, false);
+        let rings = Rings::new(&system.channels, &mut pcpus)?;
         let locks = LockState::new(system, &mut pcpus)?;
         if locks.as_ref().is_some_and(|locks| locks.ceilings) {
             pcpus.iter_mut().for_each(PcpuState::raise_in_gcs);
         }
-        let mut new =
-            Self { pcpus, next, now, events, memory, pools, bus, settled, one_by_one, locks };
+        let mut new = Self {
+            pcpus,
+            next,
+            now,
+            events,
+            memory,
+            pools,
+            bus,
+            settled,
+            one_by_one,
+            locks,
+            rings,
+        };
         for pcpu in 0..new.pcpus.len() {
             match memory {
                 true => new.look_ahead::<true>(pcpu),
@@ -136,6 +150,9 @@ impl Simulation {
                         observer,
                     )?;
                     self.look_ahead::<MEMORY>(pcpu);
+                    if !self.pcpus[pcpu].rung.is_empty() {
+                        self.ring::<MEMORY>(pcpu);
+                    }
                 }
                 _ => {
                     self.now = limits.until;
@@ -144,6 +161,22 @@ impl Simulation {
                 }
             }
         }
+    }
+
+    /// Passes on rings of jobs that are done on a PCPU.
+    #[cold]
+    fn ring<const MEMORY: bool>(&mut self, pcpu: usize) {
+        for channel in std::mem::take(&mut self.pcpus[pcpu].rung) {
+            for to in self.rings.pass(channel, self.now) {
+                self.pcpus[to.pcpu].ring(self.now, to.vcpu, to.task);
+                self.next[to.pcpu] = self.pcpus[to.pcpu].next::<MEMORY>(self.bus.is_some());
+            }
+        }
+    }
+
+    /// Returns how many rings for a channel the limit refused: index of the channel.
+    pub fn refused(&self, channel: usize) -> u64 {
+        self.rings.refused(channel)
     }
 
     /// Returns the PCPU that is next at a time: of those where tasks ask for global resources just

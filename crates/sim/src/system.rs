@@ -1,6 +1,7 @@
 //! The simulated system.
 
 use policy::bandwidth;
+use policy::lock::rate::Rate;
 use policy::server::Policy;
 
 /// Physical CPUs with all that runs on them.
@@ -12,6 +13,8 @@ pub struct System {
     pub memory: Memory,
     /// The shared resources.
     pub locks: Locks,
+    /// The channels for which tasks ring.
+    pub channels: Vec<Channel>,
     /// Times that the hypervisor takes.
     pub overheads: Overheads,
 }
@@ -22,6 +25,28 @@ impl System {
     pub fn new(pcpus: Vec<Pcpu>) -> Self {
         Self { pcpus, ..Self::default() }
     }
+}
+
+/// A channel for which a task rings when its jobs are done.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Channel {
+    /// The limit on rings; its ticks are nanoseconds. Others are refused.
+    pub limit: Rate,
+    /// The task that rings.
+    pub from: TaskPlace,
+    /// The tasks of which each ring that passes releases a job: those with [`Release::Rung`].
+    pub to: Vec<TaskPlace>,
+}
+
+/// Where a task is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct TaskPlace {
+    /// Index of the PCPU.
+    pub pcpu: usize,
+    /// Index of the VCPU on the PCPU.
+    pub vcpu: usize,
+    /// Index of the task in the VCPU.
+    pub task: usize,
 }
 
 /// The resources of critical sections ([`policy::lock`]).
@@ -218,6 +243,17 @@ pub enum Release {
     /// The time between two releases is the period and up to this number of nanoseconds more,
     /// uniformly distributed.
     Sporadic {
+        /// Longest delay in nanoseconds.
+        delay_max: u64,
+    },
+    /// By rings of another task ([`System::channels`]). Neither offset nor period counts.
+    Rung,
+    /// The first one at the offset, then as often as the limit, whose ticks are nanoseconds, lets
+    /// pass, and up to this number of nanoseconds later, uniformly distributed. The period does not
+    /// count.
+    Limited {
+        /// The limit.
+        limit: Rate,
         /// Longest delay in nanoseconds.
         delay_max: u64,
     },

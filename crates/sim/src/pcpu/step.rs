@@ -1,10 +1,11 @@
 //! All that happens on a PCPU at one time.
 
 use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
 
 use policy::cpu;
 
-use super::PcpuState;
+use super::{NEVER, PcpuState};
 use crate::locks::LockState;
 use crate::memory::Pools;
 use crate::{Error, Event, Observer, Overheads};
@@ -63,7 +64,10 @@ impl PcpuState {
                 state.ready.insert(task);
             }
             if let Some(mut first) = self.releases.peek_mut() {
-                first.0.0 = next;
+                match next {
+                    NEVER => drop(PeekMut::pop(first)),
+                    next => first.0.0 = next,
+                }
             }
             if emptied == Some(vcpu) && was_idle {
                 emptied = None;
@@ -128,5 +132,7 @@ impl PcpuState {
         if !more {
             state.ready.remove(task);
         }
+        let rings = self.ringers.iter().filter(|it| (it.0, it.1) == (vcpu, task));
+        self.rung.extend(rings.map(|(.., channel)| channel));
     }
 }
