@@ -344,6 +344,7 @@ impl Overheads {
             jitter,
             blocking: 0,
             suspension: 0,
+            from_event: false,
         })
     }
 

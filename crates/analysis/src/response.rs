@@ -9,6 +9,10 @@
 //! R_i = max over q of  w + J_i - q T_i,     until  w <= (q + 1) T_i - J_i
 //! ```
 //!
+//! For a task that events release ([`Task::with_events`]), the `q + 1`st event of a busy period comes
+//! `max(0, q T_i - J_i)` after its beginning at the earliest, and the response counts from there:
+//! `R_i = max over q of  w - max(0, q T_i - J_i)`.
+//!
 //! (Lehoczky, RTSS 1990; Tindell, Burns and Wellings, RTSJ 1994; with a supply bound function in
 //! place of time as Shin and Lee, RTSS 2003.) The release times of tasks do not matter: the bound
 //! holds for all offsets.
@@ -100,7 +104,8 @@ impl<'a> Workload<'a> {
 /// A bound, and the window that leads to it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Response {
-    /// Longest time from arrival to completion: `R`, with the release jitter of the task.
+    /// Longest time from arrival to completion: `R`, with the release jitter of the task; from the
+    /// event if events release the jobs.
     pub time: Duration,
     /// The window at the end of which the job with the longest response time is complete.
     pub window: Duration,
@@ -361,8 +366,8 @@ impl Analyzer {
 impl Response {
     /// Makes the response of the last of `jobs` jobs in the window.
     fn new(task: &Task, window: u64, jobs: u64) -> Self {
-        let arrival = (jobs - 1).saturating_mul(task.period.get());
-        let time = Duration((window + task.jitter).saturating_sub(arrival));
+        let (origin, jitter) = task.origin(jobs);
+        let time = Duration((window + jitter).saturating_sub(origin));
         Self { time, window: Duration(window), jobs }
     }
 }
@@ -374,11 +379,11 @@ fn free(task: &Task, jobs: u64) -> u64 {
 }
 
 /// Returns the longest window at the end of which the last of `q` jobs is not late:
-/// `(q - 1) T + D - J`.
+/// `(q - 1) T + D - J`, or `max(0, (q - 1) T - J) + D` if events release the jobs.
 #[inline]
 fn on_time(task: &Task, jobs: u64) -> u64 {
-    let deadline = (jobs - 1).saturating_mul(task.period.get()).saturating_add(task.deadline);
-    deadline.saturating_sub(task.jitter)
+    let (origin, jitter) = task.origin(jobs);
+    origin.saturating_add(task.deadline).saturating_sub(jitter)
 }
 
 /// Makes the failure for a window of `jobs` jobs that is above the limit: that of the deadline, or
@@ -409,8 +414,10 @@ pub(crate) fn jitter_by_suspension(
     response: &Response,
 ) -> u64 {
     let evicts = workload.caches.is_some_and(|it| it.can_delay(index));
-    let response = response.time.0;
-    if evicts { response } else { response - workload.tasks[index].wcet }
+    let task = &workload.tasks[index];
+    let early = if task.from_event { task.jitter } else { 0 };
+    let response = response.time.0 + early;
+    if evicts { response } else { response - task.wcet }
 }
 
 /// Makes the failure for a search that took too many steps: because there is no bound, or it is too

@@ -10,6 +10,9 @@ use crate::{Duration, LONGEST, TOO_LONG};
 /// `T` apart. Deadline and response time count from the arrival: the response time of a task
 /// includes its own jitter. The priority of a task is its place in a slice of tasks: the first one
 /// has the highest priority.
+///
+/// A task that events release ([`Task::with_events`]) has no arrivals: its deadline and response time
+/// count from the event, and `J` says how much earlier than one in each `T` events can come.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Task {
     // Private: the analyses rely on the checks in `checked`, and need no check for each addition.
@@ -19,6 +22,8 @@ pub struct Task {
     pub(crate) jitter: u64,
     pub(crate) blocking: u64,
     pub(crate) suspension: u64,
+    /// Events release jobs: deadline and response time count from them.
+    pub(crate) from_event: bool,
 }
 
 /// The reason why there is no such task.
@@ -50,7 +55,8 @@ impl Task {
             (_, 0) => Err(TaskError::NoPeriod),
             (wcet, period) => {
                 let (deadline, period) = (period, Divisor::new(period));
-                Ok(Self { wcet, period, deadline, jitter: 0, blocking: 0, suspension: 0 })
+                let (jitter, blocking, suspension, from_event) = (0, 0, 0, false);
+                Ok(Self { wcet, period, deadline, jitter, blocking, suspension, from_event })
             }
         }
     }
@@ -74,6 +80,13 @@ impl Task {
     /// Returns the same task whose jobs are released up to `J` after they arrive.
     pub fn with_jitter(self, jitter: Duration) -> Result<Self, TaskError> {
         Ok(Self { jitter: checked(jitter)?, ..self })
+    }
+
+    /// Returns the same task, whose jobs are released by events: in a window of length `t`, both ends
+    /// included, by at most `1 + floor((t + early) / T)`. Deadline and response time count from the
+    /// event that releases the job.
+    pub fn with_events(self, early: Duration) -> Result<Self, TaskError> {
+        Ok(Self { jitter: checked(early)?, from_event: true, ..self })
     }
 
     /// Returns the same task, for which tasks of lower priority on its VCPU can keep the processor
@@ -143,6 +156,21 @@ impl Task {
     /// Returns the longest time for which one job waits for something else: `S`.
     pub fn suspension(&self) -> Duration {
         Duration(self.suspension)
+    }
+
+    /// Returns true if deadline and response time count from events that release jobs.
+    pub fn counts_from_event(&self) -> bool {
+        self.from_event
+    }
+
+    /// Returns the least time from the release of the first of `jobs` jobs to the time from which
+    /// the response of the last one counts, and the jitter that is part of that response.
+    pub(crate) fn origin(&self, jobs: u64) -> (u64, u64) {
+        let spacing = (jobs - 1).saturating_mul(self.period.get());
+        match self.from_event {
+            true => (spacing.saturating_sub(self.jitter), 0),
+            false => (spacing, self.jitter),
+        }
     }
 
     /// Returns the time that each job adds to a window besides its execution: waiting counts like

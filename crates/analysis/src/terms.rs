@@ -6,7 +6,7 @@ use crate::response::{Response, Workload, jitter_by_suspension, reloads};
 use crate::supply::Supply;
 use crate::{Caches, Duration, Failure};
 
-/// The parts of a window, which add up to it.
+/// The parts of a window, which add up to it, and the jitter.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Terms {
     /// Execution of the jobs of the task itself: `(q + 1) C_i`.
@@ -15,6 +15,8 @@ pub struct Terms {
     pub blocking: Duration,
     /// Its own suspensions.
     pub suspension: Duration,
+    /// The jitter that counts in the response time: none if events release jobs.
+    pub jitter: Duration,
     /// Waiting for resources that others hold; only if critical sections are analysed
     /// ([`crate::vmpcp`]).
     pub remote: Duration,
@@ -88,6 +90,7 @@ pub fn terms(
         execution: Duration(response.jobs * task.wcet),
         blocking: Duration(waits * task.blocking),
         suspension: Duration(response.jobs * task.suspension),
+        jitter: Duration(task.origin(response.jobs).1),
         remote: Duration(0),
         above,
         servers: Duration(servers.sum()),

@@ -6,6 +6,7 @@
 use analysis::hierarchy::{PcpuAnalyzer, Vcpu, VcpuResponses};
 use analysis::response::{Analyzer, Response};
 use analysis::{Duration, Failure, Kind, Limits, Server, Task, vcache};
+use policy::lock::rate::Rate;
 use policy::server::{Parameters, Policy};
 use policy::time::Instant;
 use proptest::prelude::*;
@@ -20,7 +21,7 @@ const UNTIL: u64 = 3_000;
 const LIMITS: Limits = Limits { window: Duration(10 * UNTIL), passes: 1_000_000 };
 
 /// A task and what the analysis does not know: its offset, its execution times and how much
-/// longer than the period its releases may be apart.
+/// longer than the period, or than a limit on events, its releases may be apart.
 #[derive(Clone, Debug)]
 struct Drawn {
     task: Task,
@@ -34,9 +35,14 @@ type DrawnVcpu = (Option<(Server, u64)>, Vec<Drawn>);
 
 fn task() -> impl Strategy<Value = Drawn> {
     let times = prop::collection::vec(0u64..8, 0..4);
-    (1u64..9, 6u64..70, 0u64..80, times, 0u64..30).prop_map(
-        |(wcet, period, offset, early, delay)| Drawn {
-            task: Task::new(Duration(wcet), Duration(period)).unwrap(),
+    // How early events may come, if they release jobs.
+    let events = prop::option::weighted(0.3, 0u64..150);
+    (1u64..9, 6u64..70, 0u64..80, times, 0u64..30, events).prop_map(
+        |(wcet, period, offset, early, delay, events)| Drawn {
+            task: {
+                let task = Task::new(Duration(wcet), Duration(period)).unwrap();
+                events.map_or(task, |early| task.with_events(Duration(early)).unwrap())
+            },
             offset,
             // Often the longest time.
             times: early
@@ -84,6 +90,11 @@ fn system(vcpus: &[DrawnVcpu]) -> System {
         period: drawn.task.period().0,
         deadline: drawn.task.deadline().0,
         release: match drawn.delay_max {
+            delay_max if drawn.task.counts_from_event() => {
+                let times = [drawn.task.period(), drawn.task.jitter()];
+                let [interval, early] = times.map(|time| policy::time::Duration(time.0));
+                Release::Limited { limit: Rate::new(interval, early), delay_max }
+            }
             0 => Release::Periodic,
             delay_max => Release::Sporadic { delay_max },
         },
