@@ -15,6 +15,9 @@ pub enum Lack {
     /// The bound contains delays by memory accesses of other PCPUs.
     #[error("no theorem covers memory accesses of other PCPUs yet")]
     Memory,
+    /// Rings release the task.
+    #[error("rings release the task, and no theorem counts from them yet")]
+    Triggered,
     /// Tasks of the VCPU have the same priority.
     #[error("the task has the same priority as others, and the theorems have an order of tasks")]
     SamePriority,

@@ -266,17 +266,19 @@ pub fn of_trace(system: &System, trace: &Trace) -> Vec<Observed> {
             for job in jobs {
                 // A job that does not complete writes nothing.
                 if let (Some(release), Some(finish)) = (job.release, job.finish) {
-                    events.extend([(release, false, place), (finish, true, place)]);
+                    // A ring comes when the step before has written.
+                    let reads = if place > 0 && task.triggered_by.is_some() { 2 } else { 0 };
+                    events.extend([(release, reads, place), (finish, 1, place)]);
                 }
             }
         }
         // A reader at the time of a writing may get either.
-        events.sort_by_key(|(at, is_end, _)| (*at, *is_end));
+        events.sort_by_key(|(at, order, _)| (*at, *order));
         let mut flow = Flow::new(system, chain);
-        for (at, is_end, place) in events.into_iter().filter(|(at, ..)| *at <= end) {
-            match is_end {
-                false => flow.release(ns(at), place),
-                true => flow.complete(ns(at), place),
+        for (at, order, place) in events.into_iter().filter(|(at, ..)| *at <= end) {
+            match order {
+                1 => flow.complete(ns(at), place),
+                _ => flow.release(ns(at), place),
             }
         }
         flow.observed

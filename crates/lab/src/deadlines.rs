@@ -310,6 +310,7 @@ mod tests {
             max_age_ns: None,
             ok: true,
             unbounded_step: None,
+            refused_step: None,
         };
         let observed =
             Observed { outputs: 3, reaction_max_ns: Some(reaction), age_max_ns: Some(70) };

@@ -248,7 +248,13 @@ fn described_tasks(system: &System, things: &mut Things) {
             let number = |it: &Option<Located<u64>>| {
                 it.as_ref().map_or("-".into(), |it| it.value.to_string())
             };
+            let channel = |it: &Option<Located<usize>>| {
+                let found = it.as_ref().and_then(|it| system.channels.get(it.value));
+                found.map_or("-".into(), |it| it.name.value.clone())
+            };
             thing.properties.extend([
+                ("released by rings of", channel(&task.triggered_by)),
+                ("rings for", channel(&task.rings)),
                 ("first release", task.offset.to_string()),
                 ("sporadic", yes(task.sporadic)),
                 ("jitter", task.jitter.to_string()),

@@ -7,6 +7,7 @@ mod assumptions;
 mod locks;
 mod memory;
 mod model;
+mod rings;
 
 pub use assumptions::{Assume, Assumptions, Contention, Execution};
 pub use memory::Accesses;

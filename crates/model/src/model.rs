@@ -11,6 +11,7 @@ use units::Duration;
 use crate::assumptions::{Assume, Assumptions, Execution};
 use crate::locks;
 use crate::memory::Accesses;
+use crate::rings;
 
 /// A system to simulate, and the names of its parts.
 #[derive(Debug)]
@@ -143,6 +144,7 @@ impl Model {
             model.pcpus.push(vcpus);
         }
         model.system.locks = locks::shared(plan, described, &model.pcpus);
+        rings::connect(described, &mut model);
         model
     }
 
@@ -220,7 +222,7 @@ fn simulated(
     exit: u64,
 ) -> sim::Task {
     // What its jobs ask the hypervisor for.
-    let calls = task.exits.saturating_mul(exit);
+    let calls = task.all_exits().saturating_mul(exit);
     let own = task.colors.as_ref().map(|own| u64::from(own.value.len()));
     let wcet = match own.or(colors) {
         Some(colors) => task.wcet.with_colors(colors).0,
@@ -233,6 +235,7 @@ fn simulated(
         period: task.period.0,
         deadline: task.deadline.0,
         release: match task.sporadic && random {
+            _ if task.triggered_by.is_some() => rings::limited(task, random),
             true => sim::Release::Sporadic { delay_max: task.period.0 },
             false => sim::Release::Periodic,
         },

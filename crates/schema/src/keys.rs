@@ -220,7 +220,9 @@ fn task() -> Table {
     Table::new([
         must("name", text()),
         may("vcpu", Type::number()),
-        must("period", time()),
+        may("period", time()),
+        may("triggered_by", name()),
+        may("rings", name()),
         may("offset", time()),
         may("sporadic", flag()),
         may("deadline", time()),

@@ -14,6 +14,7 @@ mod order;
 mod read;
 mod servers;
 mod task;
+mod trigger;
 mod vcpu;
 mod vm;
 
@@ -232,13 +233,19 @@ pub struct Task {
     pub vcpu_open: bool,
     /// Time of the first release.
     pub offset: Duration,
-    /// Time between two releases; more than zero.
+    /// Time between two releases; more than zero. That between two rings if rings release jobs.
     pub period: Duration,
     /// True if the period is only the least time between two releases.
     pub sporadic: bool,
+    /// Index of the channel whose rings release jobs, if they do: no period does then. In any time
+    /// `t` there are at most `1 + floor((t + jitter) / period)` of them.
+    pub triggered_by: Option<Located<usize>>,
+    /// Index of the channel for which each job rings when it is done, if it does.
+    pub rings: Option<Located<usize>>,
     /// Time from release to deadline; at most the period.
     pub deadline: Duration,
-    /// Longest time from arrival to release. The deadline counts from the arrival.
+    /// Longest time from arrival to release. The deadline counts from the arrival; from the ring if
+    /// rings release jobs.
     pub jitter: Duration,
     /// Worst-case execution time; at most the deadline.
     pub wcet: Wcet,
@@ -301,6 +308,13 @@ impl Wcet {
             Self::Fixed(wcet) => *wcet,
             Self::ByColors(by_colors) => by_colors.values().min().copied().unwrap_or_default(),
         }
+    }
+}
+
+impl Task {
+    /// Returns the most exits to the hypervisor that a job causes, its ring included.
+    pub fn all_exits(&self) -> u64 {
+        self.exits.saturating_add(self.rings.is_some().into())
     }
 }
 

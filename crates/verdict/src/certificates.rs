@@ -157,6 +157,7 @@ fn task(
         colors: colors.map_or(0, |colors| colors.bits()),
         bound: match (verdict.wcrt_ns, lack) {
             (_, Some(lack)) => Err(lack.clone()),
+            _ if task.counts_from_event() => Err(Lack::Triggered),
             (None, None) => Err(Lack::NoBound),
             (Some(_), None) if !verdict.ok => Err(Lack::Late),
             (Some(bound), None) => Ok(bound),

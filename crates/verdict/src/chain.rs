@@ -3,7 +3,12 @@
 //!
 //! Each task is a sampling step ([`analysis::chain::Sampling`]): it reads at any time from the
 //! release of a job to its completion, and writes when the job completes. A sporadic first task
-//! begins the chain with its releases as events. No task counts as one that
+//! begins the chain with its releases as events. A task that the rings of the task before release
+//! ([`Task::triggered_by`]) is a triggered step: its response time counts from the ring, and holds
+//! however often others ring within the limit. The step before may ring at any time from its release to
+//! its completion. The chain has a bound only if the limit never refuses such a ring
+//! ([`ChainVerdict::refused_step`]). The hypervisor may join rings that come before the reader takes
+//! the interrupt: the one job then reads what the last of them announces. No task counts as one that
 //! [starts after its writer](analysis::chain::Sampling::starts_after_writer), even if both are on
 //! one VCPU: a guest whose timers are served late can start the reader while the release of the
 //! writer is pending, or serve simultaneous releases in any order.
@@ -14,6 +19,7 @@ use analysis::Duration;
 use analysis::chain::{self as model, ChainError, Delay, EventStream, Sampling, Source};
 use serde::Serialize;
 use system::description::{self, System, Task};
+use units::Frequency;
 
 use crate::verdict::PcpuVerdict;
 
@@ -40,6 +46,9 @@ pub struct ChainVerdict {
     /// Index of the first step that has no bound for its response time, if there is one: then the
     /// chain has none.
     pub unbounded_step: Option<usize>,
+    /// Index of the first step whose rings the limit of the channel may refuse, if there is one: then
+    /// the chain has no bound.
+    pub refused_step: Option<usize>,
 }
 
 /// A task of a chain.
@@ -50,7 +59,7 @@ pub struct StepVerdict {
     /// Its name.
     pub task: String,
     /// The longest time for which data waits for a job that reads it; 0 if its jobs are the events
-    /// that begin the chain.
+    /// that begin the chain, or rings release them.
     pub wait_ns: u64,
     /// Bound for its response time, if there is one.
     pub wcrt_ns: Option<u64>,
@@ -93,15 +102,21 @@ impl ChainVerdict {
         };
         let steps: Vec<_> = chain.tasks(&system.vms).map(step).collect();
         let unbounded_step = steps.iter().position(|step| step.wcrt_ns.is_none());
-        let tasks = chain.tasks(&system.vms).map(|(_, task)| task);
+        let tasks: Vec<&Task> = chain.tasks(&system.vms).map(|(_, task)| task).collect();
         let bounds = steps.iter().map(|step| step.wcrt_ns);
         let bounds: Option<Vec<u64>> = bounds.collect();
-        let made = bounds.and_then(|bounds| made(tasks.zip(bounds)));
+        let refused_step = bounds.as_ref().and_then(|bounds| refused(system, &tasks, bounds));
+        let bounds = bounds.filter(|_| refused_step.is_none());
+        let made = bounds.and_then(|bounds| made(tasks.iter().copied().zip(bounds)));
         let of = |time: fn(&model::Chain) -> Result<Duration, ChainError>| {
             made.as_ref().and_then(|chain| Some(time(chain).ok()?.0))
         };
         let limit = |limit: &Option<description::Located<Duration>>| Some(limit.as_ref()?.value.0);
-        let reaction_ns = of(model::Chain::reaction_time);
+        let from_ring = tasks.first().is_some_and(|task| task.triggered_by.is_some());
+        let reaction_ns = match from_ring {
+            true => of(model::Chain::reaction_time_from_event),
+            false => of(model::Chain::reaction_time),
+        };
         let age_ns = of(model::Chain::data_age);
         let (max_reaction_ns, max_age_ns) = (limit(&chain.max_reaction), limit(&chain.max_age));
         let within = |time: Option<u64>, limit: Option<u64>| {
@@ -116,6 +131,7 @@ impl ChainVerdict {
             max_age_ns,
             ok: within(reaction_ns, max_reaction_ns) && within(age_ns, max_age_ns),
             unbounded_step,
+            refused_step,
         }
     }
 
@@ -129,6 +145,13 @@ impl ChainVerdict {
             let step = step.name();
             return Some(format!(
                 "chain `{name}` has no bound, because its step `{step}` has none"
+            ));
+        }
+        if let Some(step) = self.refused_step.and_then(|step| self.steps.get(step)) {
+            let step = step.name();
+            return Some(format!(
+                "chain `{name}` has no bound, because rings of its step `{step}` can be refused: let \
+                 `ring_every` of the channel be no longer than its period, and `ring_burst` larger"
             ));
         }
         let over = |bound: Option<u64>, limit: Option<u64>| {
@@ -169,6 +192,14 @@ fn made<'a>(tasks: impl Iterator<Item = (&'a Task, u64)>) -> Option<model::Chain
     let mut source = Source::State;
     let mut steps = Vec::new();
     for (task, bound) in tasks {
+        if task.triggered_by.is_some() {
+            if steps.is_empty() {
+                let events = EventStream::sporadic(task.period).ok()?;
+                source = Source::Events(events.with_jitter(task.jitter).ok()?);
+            }
+            steps.push(model::Step::Triggered(Delay::new(Duration(0), Duration(bound))?));
+            continue;
+        }
         // The bound counts from the arrival; delays count from the latest release.
         let worst = Duration(bound.saturating_sub(task.jitter.0));
         let delay = Delay::from_nominal(Duration(0), worst)?;
@@ -183,4 +214,44 @@ fn made<'a>(tasks: impl Iterator<Item = (&'a Task, u64)>) -> Option<model::Chain
         });
     }
     model::Chain::new(source, steps).ok()
+}
+
+/// Returns the first step that can ring when the limit of the channel refuses, where the next step
+/// counts on its rings.
+fn refused(system: &System, tasks: &[&Task], bounds: &[u64]) -> Option<usize> {
+    let counter = system.platform.value.counter;
+    // Times from the nominal release of the last step that no ring releases, to those of the rings.
+    let mut spread = 0u64;
+    let mut period = Duration(0);
+    let mut before: Option<&Task> = None;
+    for (index, (task, bound)) in tasks.iter().copied().zip(bounds).enumerate() {
+        let limit = task.triggered_by.as_ref().and(before);
+        let limit = limit.and_then(|it| system.channels.get(it.rings.as_ref()?.value)?.rings);
+        if let Some(limit) = limit {
+            // The hypervisor counts whole ticks.
+            let tick = counter.map_or(1, |counter| 1_000_000_000u64.div_ceil(counter.0.max(1)));
+            let interval = counter.map_or(limit.interval, |it| ticks_up(limit.interval, it));
+            if interval > period || limit.early.0 < spread.saturating_add(2 * tick) {
+                return Some(index - 1);
+            }
+        }
+        match task.triggered_by.is_some() && index > 0 {
+            true => spread = spread.saturating_add(*bound),
+            false => {
+                // A first task that rings release has the limit on these as its stream.
+                let early = if task.triggered_by.is_some() { task.jitter.0 } else { 0 };
+                (period, spread) = (task.period, early.saturating_add(*bound));
+            }
+        }
+        before = Some(task);
+    }
+    None
+}
+
+/// Returns the shortest time of whole ticks that is not shorter, in nanoseconds rounded up.
+fn ticks_up(time: Duration, Frequency(counter): Frequency) -> Duration {
+    const SECOND: u128 = 1_000_000_000;
+    let ticks = (u128::from(time.0) * u128::from(counter)).div_ceil(SECOND);
+    let whole = (ticks * SECOND).checked_div(counter.into());
+    whole.map_or(time, |whole| Duration(whole.min(u64::MAX.into()) as u64))
 }

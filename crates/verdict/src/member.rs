@@ -37,6 +37,8 @@ pub(crate) struct Member<'a> {
     pub names: Vec<&'a str>,
     /// The tasks.
     pub tasks: Vec<Task>,
+    /// For each task: the channel whose rings release its jobs, if they do.
+    pub triggers: Vec<Option<&'a str>>,
     /// For each task: true if its execution time is known.
     pub known: Vec<bool>,
     /// Priorities of the tasks, if they are given.
@@ -84,6 +86,7 @@ impl<'a> Member<'a> {
         let described = described.and_then(|system| Some((system, system.vms.get(vm_index)?)));
         let described_tasks = described.map(|(_, vm)| vm.tasks_of(index)).unwrap_or_default();
         let described_tasks: Vec<_> = described_tasks.into_iter().map(|(_, task)| task).collect();
+        let counter = described.and_then(|(system, _)| system.platform.value.counter);
         let all = described.and_then(|(system, _)| system.platform.value.colors().ok());
         let all = all.map_or(ColorSet::EMPTY, |geometry| ColorSet::first(geometry.colors()));
         let colors = described_tasks.iter().map(|task| task_colors(described?.1, task));
@@ -103,7 +106,13 @@ impl<'a> Member<'a> {
             index,
             vcpu,
             names: described_tasks.iter().map(|task| task.name.value.as_str()).collect(),
-            tasks: tasks().map(|(task, colors)| model(task, *colors)).collect(),
+            tasks: tasks().map(|(task, colors)| model(task, *colors, counter)).collect(),
+            triggers: match described {
+                Some((system, _)) => {
+                    described_tasks.iter().map(|task| trigger(system, task)).collect()
+                }
+                None => Vec::new(),
+            },
             known: tasks().map(|(task, colors)| is_known(task, *colors)).collect(),
             priorities: described_tasks
                 .iter()
@@ -135,7 +144,7 @@ impl<'a> Member<'a> {
             memory: accesses
                 .map(|accesses| accesses.of(vm_index, &described_tasks, &vcpu))
                 .unwrap_or_default(),
-            counter: described.and_then(|(system, _)| system.platform.value.counter),
+            counter,
         }
     }
 
@@ -254,7 +263,7 @@ fn is_known(task: &description::Task, colors: Option<ColorSet>) -> bool {
 /// Returns a described task for the analysis. Periods and deadlines above the maximum are reduced
 /// to it, which makes no bound too short. If another time is too long or unknown, so is the
 /// execution time, and the task has no bound.
-fn model(task: &description::Task, set: Option<ColorSet>) -> Task {
+fn model(task: &description::Task, set: Option<ColorSet>, counter: Option<Frequency>) -> Task {
     let cut = |time: Duration| time.min(LONGEST);
     let at_least_one = |time: Duration| cut(time).max(Duration(1));
     let colors = set.map(|colors| u64::from(colors.len()));
@@ -263,17 +272,33 @@ fn model(task: &description::Task, set: Option<ColorSet>) -> Task {
     let too_long = longest.is_some_and(|longest| longest > LONGEST) || !is_known(task, set);
     let model = Task::new(at_least_one(wcet), at_least_one(task.period))
         .and_then(|model| model.with_deadline(at_least_one(task.deadline)))
-        .and_then(|model| model.with_jitter(cut(task.jitter)))
+        .and_then(|model| match &task.triggered_by {
+            None => model.with_jitter(cut(task.jitter)),
+            Some(_) => model.with_events(cut(early(task, counter))),
+        })
         .and_then(|model| model.with_blocking(cut(task.blocking)))
         .and_then(|model| model.with_suspension(cut(task.self_suspension)))
         .expect("no time is 0 or too long");
     if too_long { model.with_more_wcet(LONGEST) } else { model }
 }
 
+/// Returns the name of the channel whose rings release jobs of a task, if they do.
+fn trigger<'a>(system: &'a System, task: &description::Task) -> Option<&'a str> {
+    let channel = system.channels.get(task.triggered_by.as_ref()?.value)?;
+    Some(channel.name.value.as_str())
+}
+
+/// Returns how much earlier than one in each period rings can release jobs. The hypervisor compares
+/// times in whole ticks: two rings can be closer by less than a tick.
+fn early(task: &description::Task, counter: Option<Frequency>) -> Duration {
+    let tick = counter.map_or(0, |counter| 1_000_000_000u64.div_ceil(counter.0.max(1)));
+    Duration(task.jitter.0.saturating_add(tick))
+}
+
 /// Returns the requests of its jobs to the hypervisor.
 fn calls(system: &System, task: &description::Task) -> Calls {
     let global = task.sections.iter().filter(|section| system.is_global(section.resource));
-    Calls { exits: task.exits, sections: global.count() as u64 }
+    Calls { exits: task.all_exits(), sections: global.count() as u64 }
 }
 
 /// Returns its critical sections. Lengths are limited like execution times.

@@ -9,6 +9,14 @@ impl VcpuVerdict {
     /// Returns why a task without a bound has none.
     pub fn why_no_bound(&self, task: &TaskVerdict) -> String {
         match task.failure {
+            Some(Reason::Overload) if task.triggered_by.is_some() => {
+                let channel = task.triggered_by.as_deref().unwrap_or_default();
+                format!(
+                    "it and the tasks above need more time than there is if somebody rings for channel \
+                     `{channel}` as often as `ring_every` lets them, each {}",
+                    time(task.period_ns)
+                )
+            }
             Some(Reason::Overload) => "it and the tasks above need more time than there is".into(),
             Some(Reason::NoSupply) if self.failure == Some(Reason::Others) => {
                 "nothing limits how often VCPUs below, which run first while in critical sections, delay the budget of its VCPU".into()

@@ -216,6 +216,8 @@ fn parts(member: &Member<'_>, index: usize, bounds: &locks::Bounds) -> Vec<Term>
         blocking: Duration(bound.local.0.saturating_sub(once)),
         remote: bound.remote,
         suspension: Duration(suspension),
+        // This analysis counts from arrivals, also for tasks that rings release.
+        jitter: task.jitter(),
         memory: Duration(memory),
         above,
         overheads: taken,
@@ -247,6 +249,7 @@ fn task_verdict(
             .0
             .saturating_sub(member.job_overheads.get(index).copied().unwrap_or(0)),
         period_ns: task.period().0,
+        triggered_by: member.triggers[index].map(Into::into),
         deadline_ns: task.deadline().0,
         wcrt_ns: response.ok().map(|response| response.time.0),
         slack_ns: slack.ok(),
@@ -271,7 +274,7 @@ fn named(member: &Member<'_>, index: usize, terms: &Terms) -> Vec<Term> {
     let mut all = vec![
         plain(Part::Execution, less(terms.execution, called(jobs, index))),
         plain(Part::OverheadJob, Duration(jobs * job(index) + of_above)),
-        plain(Part::Jitter, member.tasks[index].jitter()),
+        plain(Part::Jitter, terms.jitter),
         plain(Part::Blocking, terms.blocking),
         plain(Part::Suspension, terms.suspension),
         plain(Part::Remote, terms.remote),

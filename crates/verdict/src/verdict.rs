@@ -94,8 +94,10 @@ pub struct TaskVerdict {
     pub task: String,
     /// Its execution time in the analysis.
     pub wcet_ns: u64,
-    /// Its period.
+    /// Its period; the least time between two rings if rings release its jobs.
     pub period_ns: u64,
+    /// The channel whose rings release its jobs, if they do: deadline and bound count from the ring.
+    pub triggered_by: Option<String>,
     /// Its deadline.
     pub deadline_ns: u64,
     /// Bound for its response time, if there is one.

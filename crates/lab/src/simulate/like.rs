@@ -35,7 +35,12 @@ pub fn apply(trace: &Trace, name: &str, model: &mut Model) -> Result<Duration, F
                 let known = jobs.get(&key).and_then(|jobs| {
                     let own = |piece: &Piece| (piece.vcpu, piece.task) == key;
                     let times = times(clock, jobs, &pieces, own);
-                    (!times.is_empty()).then_some((offset(clock, jobs, task.period)?, times))
+                    let offset = match simulated.release {
+                        sim::Release::Rung => 0,
+                        sim::Release::Limited { .. } => *releases(clock, jobs).first()?,
+                        _ => offset(clock, jobs, task.period)?,
+                    };
+                    (!times.is_empty()).then_some((offset, times))
                 });
                 let Some((offset, times)) = known else {
                     let (vm, task) = (&vcpu.vm_name, &task.name);
@@ -49,7 +54,14 @@ pub fn apply(trace: &Trace, name: &str, model: &mut Model) -> Result<Duration, F
                     ));
                 };
                 simulated.offset = offset;
-                simulated.release = sim::Release::Periodic;
+                simulated.release = match &simulated.release {
+                    sim::Release::Rung => sim::Release::Rung,
+                    sim::Release::Limited { .. } => {
+                        let releases = jobs.get(&key).map(|jobs| releases(clock, jobs));
+                        sim::Release::Trace(releases.into_iter().flatten().skip(1).collect())
+                    }
+                    _ => sim::Release::Periodic,
+                };
                 simulated.execution = sim::Execution::Trace(times);
             }
             if vcpu.server.is_some() {
@@ -71,6 +83,14 @@ fn offset(clock: Clock, jobs: &[Job], period: Duration) -> Option<u64> {
         clock.ns(job.release?).checked_sub(periods)
     };
     u64::try_from(jobs.iter().filter_map(first).min()?).ok()
+}
+
+/// Nanoseconds from the start of the servers to the releases of jobs, in ascending order.
+fn releases(clock: Clock, jobs: &[Job]) -> Vec<u64> {
+    let times = jobs.iter().filter_map(|job| u64::try_from(clock.ns(job.release?)).ok());
+    let mut times: Vec<u64> = times.collect();
+    times.sort_unstable();
+    times
 }
 
 /// Nanoseconds for which each complete job of the task with these pieces executed.

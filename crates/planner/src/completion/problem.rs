@@ -246,7 +246,7 @@ fn model(
     let has_colors = task.colors.is_some() || vm.colors.is_some() || vm.colors_open.is_some();
     let waits = [task.jitter, task.blocking, task.self_suspension];
     // What its jobs cost the hypervisor by themselves.
-    let calls = task.exits.saturating_mul(costs.exit.0);
+    let calls = task.all_exits().saturating_mul(costs.exit.0);
     let calls = match task.self_suspension {
         Duration(0) => calls,
         _ => calls.saturating_add(costs.wait()),
@@ -267,9 +267,12 @@ fn model(
     let [jitter, blocking, suspension] = waits.map(|time| time.min(LONGEST));
     let base = analysis::Task::new(wcet[0], cut(task.period))?
         .with_deadline(cut(task.deadline))?
-        .with_jitter(jitter)?
-        .with_blocking(blocking)?
-        .with_suspension(suspension)?;
+        .with_blocking(blocking)?;
+    let base = match &task.triggered_by {
+        None => base.with_jitter(jitter)?,
+        Some(_) => base.with_events(jitter)?,
+    };
+    let base = base.with_suspension(suspension)?;
     Task::new(base, &wcet)
 }
 

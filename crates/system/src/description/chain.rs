@@ -17,13 +17,14 @@ const CHAINS_MAX: usize = 256;
 const STEPS_MAX: usize = 64;
 
 /// A chain: each task reads the latest output of the task before when a job of its own is released
-/// or later, and writes its own output when the job completes.
+/// or later, and writes its own output when the job completes. A task that rings release, and that is
+/// not the first one, comes after the task that rings.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Chain {
     /// Name, unique in the system.
     pub name: Located<String>,
     /// The tasks, in the order of the data: one at least, each once. Only the first one may be
-    /// sporadic; each of its releases is an event then, which begins the chain.
+    /// sporadic without a trigger; each of its releases is an event then, which begins the chain.
     pub steps: Vec<ChainStep>,
     /// Longest time until a change of what the first task reads, or an event, shows in the output of
     /// the last one, if there is a limit; more than zero.

@@ -8,7 +8,7 @@ use units::{Bytes, Duration};
 
 use super::{
     Located, Objective, System, Vm, bandwidth, chain, channel, colors, limits, locks, read_text,
-    servers, vm,
+    servers, trigger, vm,
 };
 use crate::diagnostic::{Diagnostic, Errors, Place, Source};
 use crate::document::{Document, Fields};
@@ -37,7 +37,10 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
     limits::check(at, platform.as_ref().map(|(platform, _)| &platform.value), &tables);
     let resources = locks::read(at, &tables);
     let channels = channel::read(at, &tables);
-    let read = |(index, table)| vm::read(table, index, &resources);
+    let read = |(vm, table)| {
+        let ends = trigger::Ends { channels: channels.as_deref(), vm };
+        vm::read(table, ends, &resources)
+    };
     let mut vms: Vec<_> = tables.iter().enumerate().map(read).collect();
     if let Some((platform, _)) = &platform {
         locks::count_delays(&platform.value, vms.iter_mut().flatten());
@@ -55,7 +58,9 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
             .for_each(|it| at.add(it));
     }
     let is_known = read.len() == tables.len() && !at.misspells("vm");
-    let chains = is_known.then(|| chain::resolve(at, written, &read, &tables)).flatten();
+    let ends = channels.as_deref().unwrap_or_default();
+    let resolve = || chain::resolve(at, written, &read, &tables, ends);
+    let chains = is_known.then(resolve).flatten();
     if let Some((platform, hypervisor)) = &platform {
         colors::check(&platform.value, hypervisor.colors.as_ref(), &read)
             .into_iter()

@@ -6,31 +6,36 @@ use units::Duration;
 
 use super::locks::{self, Known};
 use super::read::refuse_twice;
+use super::trigger::{self, Ends};
 use super::vcpu::Places;
 use super::{Located, Task, Wcet};
 use crate::diagnostic::Diagnostic;
 use crate::document::Fields;
 
-/// Returns the tasks of the VM with this index, which can be on these VCPUs (`None`: the VCPUs are
-/// not known).
+/// Returns the tasks of a VM, which can be on these VCPUs (`None`: the VCPUs are not known), and use
+/// these channels and resources.
 pub(super) fn read(
     vm: &Fields<'_>,
     vcpus: Option<Places>,
-    index: usize,
+    ends: Ends<'_>,
     resources: &Known,
 ) -> Option<Vec<Task>> {
     let tables = vm.tables("task", "[[vm.task]]");
     refuse_twice(vm, "tasks of this VM", &tables);
-    let tasks: Vec<_> = tables.iter().map(|at| task(at, vcpus, index, resources)).collect();
+    let tasks: Vec<_> = tables.iter().map(|at| task(at, vcpus, ends, resources)).collect();
     let tasks: Vec<Task> = tasks.into_iter().collect::<Option<_>>()?;
     priorities(vm, &tasks);
+    trigger::check_tasks(vm, &tasks);
     Some(tasks)
 }
 
-fn task(at: &Fields<'_>, vcpus: Option<Places>, vm: usize, resources: &Known) -> Option<Task> {
+fn task(at: &Fields<'_>, vcpus: Option<Places>, ends: Ends<'_>, resources: &Known) -> Option<Task> {
     let name = at.required("name", at.string("name"), "\"control\"");
     let vcpu = vcpu(at, vcpus);
-    let period = at.required("period", at.quantity::<Duration>("period"), "\"10ms\"");
+    let period = at.quantity::<Duration>("period");
+    let period = at.required_or(("period", "triggered_by"), period, "\"10ms\"");
+    let trigger = trigger::triggered_by(at, ends);
+    let rings = trigger::rings(at, ends);
     let deadline = at.quantity::<Duration>("deadline");
     let offset = at.quantity::<Duration>("offset");
     let jitter = at.quantity::<Duration>("jitter");
@@ -39,14 +44,22 @@ fn task(at: &Fields<'_>, vcpus: Option<Places>, vm: usize, resources: &Known) ->
     let bcet = at.quantity::<Duration>("bcet");
     let blocking = at.quantity::<Duration>("blocking");
     let self_suspension = at.quantity::<Duration>("self_suspension");
-    let sections = locks::sections(at, vm, resources);
+    let sections = locks::sections(at, ends.vm, resources);
     let exits = at.integer("exits", 0, 1_000_000_000);
     let accesses = at.integer("accesses", 0, u64::MAX);
     let colors = at.colors("colors");
     let priority = at.unless_planned("priority", |at, key| at.integer(key, 0, u64::from(u32::MAX)));
     at.finish();
 
-    let period = period?;
+    let period = match &trigger {
+        Some((channel, rings)) => Located::new(rings.interval, &channel.place),
+        // A trigger that cannot be read was said.
+        None if at.has("triggered_by") => return None,
+        None => period?,
+    };
+    if at.has("rings") && rings.is_none() {
+        return None;
+    }
     if period.value == Duration(0) {
         at.add(
             Diagnostic::new("out-of-range", "the period is zero")
@@ -85,6 +98,7 @@ fn task(at: &Fields<'_>, vcpus: Option<Places>, vm: usize, resources: &Known) ->
     let waits = [jitter, blocking, self_suspension];
     let [jitter, blocking, self_suspension] =
         waits.map(|time| time.map_or(Duration(0), |time| time.value));
+    let jitter = trigger.as_ref().map_or(jitter, |(_, rings)| rings.early);
     let sections = sections?;
     locks::check_lengths(at, &sections, &wcet);
     let (vcpu, vcpu_open) = vcpu?;
@@ -94,7 +108,9 @@ fn task(at: &Fields<'_>, vcpus: Option<Places>, vm: usize, resources: &Known) ->
         vcpu_open,
         offset: offset.map_or(Duration(0), |offset| offset.value),
         period: period.value,
-        sporadic: sporadic.unwrap_or(false),
+        sporadic: sporadic.unwrap_or(false) || trigger.is_some(),
+        triggered_by: trigger.map(|(channel, _)| channel),
+        rings,
         deadline: deadline.value,
         jitter,
         wcet: wcet.value,

@@ -3,6 +3,7 @@
 use units::Bytes;
 
 use super::locks::Known;
+use super::trigger::{self, Ends};
 use super::vcpu::Vcpus;
 use super::{Boot, Device, Extra, Located, PLANNED, Protocol, Vm, bandwidth, task, vcpu};
 use crate::address::{Address, Ipa};
@@ -10,8 +11,8 @@ use crate::diagnostic::Diagnostic;
 use crate::document::Fields;
 use crate::plan::{Lifecycle, PAGE, VM_NAME_HELP, is_vm_name};
 
-/// Returns the VM with this index; its tasks share these resources.
-pub(super) fn read(at: &Fields<'_>, index: usize, resources: &Known) -> Option<Vm> {
+/// Returns the VM that has these ends of channels; its tasks share these resources.
+pub(super) fn read(at: &Fields<'_>, ends: Ends<'_>, resources: &Known) -> Option<Vm> {
     let name = at.required("name", name(at), "\"linux\"");
     let vcpus = vcpu::read(at);
     let memory = at.required("memory", memory(at), "\"512MiB\"");
@@ -32,9 +33,12 @@ pub(super) fn read(at: &Fields<'_>, index: usize, resources: &Known) -> Option<V
     let boot = boot(at);
     let console = at.boolean("console");
     let devices: Vec<_> = at.tables("device", "[[vm.device]]").iter().map(device).collect();
-    let tasks = task::read(at, vcpus.as_ref().map(Vcpus::places), index, resources);
+    let tasks = task::read(at, vcpus.as_ref().map(Vcpus::places), ends, resources);
     at.finish();
-    let (vcpus, vcpus_open) = vcpus?.with_tasks(at, tasks.as_ref()?);
+    let (vcpus, tasks) = (vcpus?, tasks?);
+    let most = vcpus.places().most;
+    let (vcpus, vcpus_open) = vcpus.with_tasks(at, &tasks);
+    trigger::check_vcpus(at, &vcpus, most, &tasks);
     Some(Vm {
         name: name?,
         vcpus,
@@ -53,7 +57,7 @@ pub(super) fn read(at: &Fields<'_>, index: usize, resources: &Known) -> Option<V
         console: console.unwrap_or(true),
         lifecycle,
         devices: devices.into_iter().collect::<Option<_>>()?,
-        tasks: tasks?,
+        tasks,
     })
 }
 

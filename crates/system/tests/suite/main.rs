@@ -18,5 +18,6 @@ mod plan_text;
 mod servers;
 mod support;
 mod tasks;
+mod triggers;
 mod typos;
 mod vcoloring;

@@ -2,7 +2,7 @@
 
 use super::read::Written;
 use super::{Chain, ChainStep};
-use crate::description::{Located, Vm};
+use crate::description::{Channel, Located, Task, Vm};
 use crate::diagnostic::Diagnostic;
 use crate::document::Fields;
 use crate::suggest;
@@ -14,8 +14,9 @@ pub(in crate::description) fn resolve(
     written: Vec<Option<Written>>,
     vms: &[&Vm],
     tables: &[Fields<'_>],
+    channels: &[Channel],
 ) -> Option<Vec<Chain>> {
-    let find = Find { root, vms, tables };
+    let find = Find { root, vms, tables, channels };
     let chains: Vec<_> = written.into_iter().map(|it| find.chain(it?)).collect();
     chains.into_iter().collect()
 }
@@ -24,6 +25,7 @@ struct Find<'a> {
     root: &'a Fields<'a>,
     vms: &'a [&'a Vm],
     tables: &'a [Fields<'a>],
+    channels: &'a [Channel],
 }
 
 impl Find<'_> {
@@ -81,14 +83,44 @@ impl Find<'_> {
         self.root.add(mistake.help(help));
     }
 
+    /// Refuses a task that rings release if the step before does not ring for it.
+    fn trigger(&self, (step, task): (&ChainStep, &Task), channel: usize, before: (&Vm, &Task)) {
+        let (vm, before) = before;
+        if before.rings.as_ref().is_some_and(|rings| rings.value == channel) {
+            return;
+        }
+        let [vm, before_name] = [&vm.name.value, &before.name.value];
+        let message = format!(
+            "the step before, `{vm}.{before_name}`, does not ring for task `{}`",
+            task.name.value
+        );
+        let name = self.channels.get(channel).map_or("?", |it| it.name.value.as_str());
+        let help = format!(
+            "add `rings = \"{name}\"` to task `{before_name}`, or name the task that rings before this step"
+        );
+        let mistake = Diagnostic::new("wrong-value", message).at(&step.place, "in this step");
+        let mistake = mistake.also(&before.name.place, "the task before").help(help);
+        self.root.add(match &task.triggered_by {
+            Some(trigger) => mistake.also(&trigger.place, "released by rings here"),
+            None => mistake,
+        });
+    }
+
     /// Refuses sporadic tasks where nothing limits how long data waits for them.
     fn sporadic(&self, chain: &Chain) {
         for (index, step) in chain.steps.iter().enumerate() {
             let vm = self.vms[step.vm];
             let task = &vm.tasks[step.task];
+            let before = index.checked_sub(1).map(|before| &chain.steps[before]);
+            let before = before.map(|it| (self.vms[it.vm], &self.vms[it.vm].tasks[it.task]));
+            if let (Some(channel), Some(before)) = (&task.triggered_by, before) {
+                self.trigger((step, task), channel.value, before);
+                continue;
+            }
             if !task.sporadic {
                 continue;
             }
+            let how = if task.triggered_by.is_some() { "released by rings" } else { "sporadic" };
             let name = format!("task `{}` of VM `{}`", task.name.value, vm.name.value);
             let mistake = match &chain.max_age {
                 _ if index > 0 => {
@@ -101,10 +133,13 @@ impl Find<'_> {
                 }
                 Some(age) => {
                     let message = format!(
-                        "{name}, which begins the chain, is sporadic: nothing limits how old its \
+                        "{name}, which begins the chain, is {how}: nothing limits how old its \
                          output becomes"
                     );
-                    let help = "remove `max_age`, or `sporadic` from the task";
+                    let help = match task.triggered_by.is_some() {
+                        true => "remove `max_age`, or begin the chain with the task that rings",
+                        false => "remove `max_age`, or `sporadic` from the task",
+                    };
                     Diagnostic::new("wrong-value", message)
                         .at(&age.place, "no limit can hold")
                         .help(help)
