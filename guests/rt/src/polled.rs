@@ -111,7 +111,7 @@ pub fn run(
                     processor.mark(mark(MARK_FINISH, task as u8, jobs[task].number));
                 }
             }
-            None if set.is_finished() => return,
+            None if set.is_finished(processor.now()) => return,
             None => processor.wait(next.unwrap_or(u64::MAX)),
         }
     }

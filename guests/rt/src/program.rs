@@ -12,9 +12,18 @@
 //! ```text
 //! control/0/10000/0/<pose+1000+>motor
 //! ```
+//!
+//! `>channel!` also rings for the channel, and a task with `bell` in place of the period runs a job when somebody
+//! rings for a channel that the guest reads:
+//!
+//! ```text
+//! control/0/bell/0/<pose+1000+>motor!
+//! ```
 
 use core::fmt;
 use core::time::Duration;
+
+use crate::taskset::BY_BELL;
 
 /// A task.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -23,7 +32,7 @@ pub struct Program<'a> {
     pub name: &'a str,
     /// The processor that it runs on.
     pub processor: usize,
-    /// Time between releases.
+    /// Time between releases; [`BY_BELL`]: the bell releases jobs.
     pub period: Duration,
     /// Time from the start to the first release.
     pub offset: Duration,
@@ -31,6 +40,8 @@ pub struct Program<'a> {
     pub receives: Option<&'a str>,
     /// The channel through which a job sends a message when it is done.
     pub sends: Option<&'a str>,
+    /// True if it then rings for this channel.
+    pub rings: bool,
     /// What a job does between, checked.
     steps: &'a str,
 }
@@ -54,8 +65,8 @@ impl fmt::Display for NoProgram<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "task {}: expected name/processor/period/offset/steps, times in whole microseconds, steps as \
-             2000+bus:1000 or <channel+2000+>channel",
+            "task {}: expected name/processor/period/offset/steps, times in whole microseconds, or bell/0 for \
+             period/offset, steps as 2000+bus:1000, <channel+2000+>channel or 2000+>channel!",
             self.text
         )
     }
@@ -71,8 +82,14 @@ impl<'a> Program<'a> {
         let mut parts = text.split('/');
         let name = parts.next().filter(|name| !name.is_empty())?;
         let processor = parts.next()?.parse().ok()?;
-        let period = time(parts.next()?).filter(|period| !period.is_zero())?;
+        let period = match parts.next()? {
+            "bell" => BY_BELL,
+            period => time(period).filter(|period| !period.is_zero())?,
+        };
         let offset = time(parts.next()?)?;
+        if period == BY_BELL && !offset.is_zero() {
+            return None;
+        }
         let steps = parts.next()?;
         let (receives, steps) = match steps.strip_prefix('<') {
             Some(rest) => rest.split_once('+').map(|(channel, steps)| (Some(channel), steps))?,
@@ -82,12 +99,14 @@ impl<'a> Program<'a> {
             Some((steps, channel)) => (steps, Some(channel)),
             None => (steps, None),
         };
+        let rings = sends.is_some_and(|channel| channel.ends_with('!'));
+        let sends = sends.map(|channel| channel.strip_suffix('!').unwrap_or(channel));
         if [receives, sends].into_iter().flatten().any(str::is_empty)
             || steps.split('+').any(|step| Step::read(step).is_none())
         {
             return None;
         }
-        let program = Self { name, processor, period, offset, receives, sends, steps };
+        let program = Self { name, processor, period, offset, receives, sends, rings, steps };
         parts.next().is_none().then_some(program)
     }
 
@@ -141,6 +160,14 @@ mod tests {
     }
 
     #[test]
+    fn tasks_ring_and_are_released_by_the_bell() {
+        let task = Program::parse("a/0/bell/0/<pose+1+>motor!").expect("a task");
+        assert_eq!((task.period, task.sends, task.rings), (BY_BELL, Some("motor"), true));
+        let task = Program::parse("a/0/9/0/1+>motor").expect("a task");
+        assert_eq!((task.sends, task.rings), (Some("motor"), false));
+    }
+
+    #[test]
     fn other_texts_are_refused() {
         let refused = [
             "",
@@ -162,6 +189,9 @@ mod tests {
             "a/0/1/0/1+<pose",
             "a/0/1/0/<a+<b+1",
             "a/0/1/0/1+>a+>b",
+            "a/0/1/0/1+>!",
+            "a/0/bell/1/1",
+            "a/0/bells/0/1",
         ];
         for text in refused {
             assert_eq!(Program::parse(text), Err(NoProgram { text }));

@@ -8,8 +8,10 @@ use policy::lock::RESOURCES_MAX;
 
 use crate::arch::lock::InterruptLock;
 use crate::arch::{CPUS_MAX, Frame, counter, cpu, stolen};
+use crate::bell::{self, Bell};
+use crate::gic::Trigger;
 use crate::interrupts::{self, VIRTUAL_TIMER};
-use crate::taskset::{Parameters, TASKS_MAX, TaskError, TaskSet};
+use crate::taskset::{BY_BELL, Parameters, TASKS_MAX, TaskError, TaskSet};
 use crate::time::Clock;
 use crate::{arguments, gic, hypercall};
 
@@ -47,6 +49,8 @@ pub(crate) struct Scheduler {
     released: [u32; TASKS_MAX],
     /// The number of the job that each task has now, or had last.
     job: [u32; TASKS_MAX],
+    /// Where the current job of each task rings when it is complete.
+    rings: [Option<Bell>; TASKS_MAX],
     /// Ticks for which each task executed until it lost the processor last.
     executed: [u64; TASKS_MAX],
     /// Time of this processor when the running task got it.
@@ -68,8 +72,12 @@ pub(crate) fn here<R>(f: impl FnOnce(&mut Option<Scheduler>) -> R) -> R {
 
 impl Scheduler {
     fn mark(&self, mark: Mark, task: usize) {
+        self.mark_job(mark, task, self.job[task]);
+    }
+
+    fn mark_job(&self, mark: Mark, task: usize, job: u32) {
         if self.trace {
-            let job = u64::from(self.job[task]);
+            let job = u64::from(job);
             hypercall::trace_mark((mark as u64) << 40 | (task as u64) << 32 | job);
         }
     }
@@ -92,9 +100,21 @@ impl Scheduler {
                 self.mark(Mark::Release, task);
             }
         }
-        match self.set.next_release() {
-            Some(release) => counter::set_deadline(release),
+        match self.set.next_event(now) {
+            Some(event) => counter::set_deadline(event),
             None => counter::stop(),
+        }
+    }
+
+    /// The bell rang.
+    fn ring(&mut self) {
+        if let Some((task, runs)) = self.set.ring(counter::now()) {
+            let number = self.released[task];
+            self.released[task] = number.wrapping_add(1);
+            if runs {
+                self.job[task] = number;
+            }
+            self.mark_job(Mark::Release, task, number);
         }
     }
 
@@ -153,6 +173,27 @@ fn timer(_intid: u32, frame: &mut Frame) {
     });
 }
 
+fn rung(_intid: u32, frame: &mut Frame) {
+    here(|scheduler| {
+        if let Some(scheduler) = scheduler {
+            scheduler.ring();
+            scheduler.dispatch(frame);
+        }
+    });
+}
+
+/// Rings when the job that calls is complete: after its mark in the trace, before anything else of this
+/// processor goes on.
+pub fn ring_when_done(bell: Bell) {
+    here(|scheduler| {
+        if let Some(scheduler) = scheduler
+            && let Some(place) = scheduler.running.and_then(|task| scheduler.rings.get_mut(task))
+        {
+            *place = Some(bell);
+        }
+    });
+}
+
 /// Completes the job of the running task.
 pub fn job_done(frame: &mut Frame) {
     let now = counter::now();
@@ -160,8 +201,15 @@ pub fn job_done(frame: &mut Frame) {
         if let Some(scheduler) = scheduler
             && let Some(task) = scheduler.running
         {
+            let follows = scheduler.set.follows(task);
             scheduler.set.complete(task, now);
             scheduler.mark(Mark::Finish, task);
+            if follows {
+                scheduler.job[task] = scheduler.job[task].wrapping_add(1);
+            }
+            if let Some(bell) = scheduler.rings[task].take() {
+                bell.ring();
+            }
             scheduler.dispatch(frame);
         }
     });
@@ -192,7 +240,8 @@ pub fn run(
             set.use_local(index, resource);
         }
     }
-    let first = set.next_release();
+    let first = set.next_event(counter::now());
+    let by_bell = tasks.iter().any(|task| task.parameters.period == BY_BELL);
     here(|scheduler| {
         *scheduler = Some(Scheduler {
             set,
@@ -201,6 +250,7 @@ pub fn run(
             running: None,
             released: [0; TASKS_MAX],
             job: [0; TASKS_MAX],
+            rings: [None; TASKS_MAX],
             executed: [0; TASKS_MAX],
             since: 0,
             trace,
@@ -208,6 +258,11 @@ pub fn run(
     });
     interrupts::set_handler(VIRTUAL_TIMER, timer);
     gic::enable(VIRTUAL_TIMER);
+    if let (true, Some(intid)) = (by_bell, bell::interrupt()) {
+        interrupts::set_handler(intid, rung);
+        gic::set_trigger(intid, Trigger::Edge);
+        gic::enable(intid);
+    }
     if let Some(first) = first {
         counter::set_deadline(first);
     }
@@ -215,7 +270,7 @@ pub fn run(
     loop {
         // Looking and waiting with interrupts masked: else the last one could come in between.
         let finished = here(|slot| {
-            let finished = slot.take_if(|scheduler| scheduler.set.is_finished());
+            let finished = slot.take_if(|scheduler| scheduler.set.is_finished(counter::now()));
             if finished.is_none() {
                 cpu::wait_for_interrupt();
             }

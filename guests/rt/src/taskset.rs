@@ -5,6 +5,9 @@
 //! that periods do not drift whatever the frequency of the counter. A release that finds the job
 //! before it unfinished is an overrun: it is counted and dropped.
 //!
+//! The bell of the VM releases the jobs of a task with the period [`BY_BELL`]. If it rings while a job is not
+//! complete, another job follows, one however often it rings meanwhile: that one sees all that was announced.
+//!
 //! Which job runs is decided by `policy::task`, and where tasks have critical sections by
 //! `policy::lock::pcp` (`sections`), as the simulator does.
 
@@ -21,12 +24,15 @@ use crate::time::Clock;
 /// Most tasks in a set.
 pub const TASKS_MAX: usize = 8;
 
-/// A periodic task.
+/// Period of a task of which the bell releases the jobs.
+pub const BY_BELL: Duration = Duration::MAX;
+
+/// A task.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameters {
     /// Name for reports.
     pub name: &'static str,
-    /// Time between releases; more than zero.
+    /// Time between releases; more than zero. [`BY_BELL`]: the bell releases jobs.
     pub period: Duration,
     /// Time from the start to the first release.
     pub offset: Duration,
@@ -78,6 +84,8 @@ struct Task {
     released: u64,
     next_release: u64,
     job: Option<Job>,
+    /// When the job was released that follows the current one, if the bell rang meanwhile.
+    follows: Option<u64>,
     record: Record,
 }
 
@@ -128,8 +136,12 @@ impl TaskSet {
                 parameters,
                 deadline: clock.ticks(nanoseconds(parameters.deadline)),
                 released: 0,
-                next_release: start.saturating_add(clock.ticks(nanoseconds(parameters.offset))),
+                next_release: match parameters.period {
+                    BY_BELL => u64::MAX,
+                    _ => start.saturating_add(clock.ticks(nanoseconds(parameters.offset))),
+                },
                 job: None,
+                follows: None,
                 record: Record::default(),
             });
         }
@@ -167,6 +179,42 @@ impl TaskSet {
         Some((index, runs))
     }
 
+    /// The bell rang at `now`: releases a job of the task that it releases, if there is one and the
+    /// releases have not ended. Returns the task, and whether its job can run now (`false`: it follows
+    /// the current one); `None` if there is nothing to release.
+    pub fn ring(&mut self, now: u64) -> Option<(usize, bool)> {
+        if !(self.start..self.end).contains(&now) {
+            return None;
+        }
+        let index = self.by_bell()?;
+        let task = self.tasks[index].as_mut()?;
+        match (task.job, task.follows) {
+            (None, _) => {
+                task.job = Some(Job { release: now, started: false });
+                self.ready.insert(self.ranks[index]);
+                Some((index, true))
+            }
+            (Some(_), None) => {
+                task.follows = Some(now);
+                Some((index, false))
+            }
+            (Some(_), Some(_)) => None,
+        }
+    }
+
+    /// The task that the bell releases.
+    fn by_bell(&self) -> Option<usize> {
+        let is = |task: &Option<Task>| task.is_some_and(|task| task.parameters.period == BY_BELL);
+        self.tasks.iter().position(is)
+    }
+
+    /// Time at which there is something to do without a ring: the next release, or the end of the
+    /// releases if the bell can release jobs until then.
+    pub fn next_event(&self, now: u64) -> Option<u64> {
+        let end = (self.by_bell().is_some() && now < self.end).then_some(self.end);
+        self.next_release().or(end)
+    }
+
     /// Time of the next release, `None` after the last one.
     pub fn next_release(&self) -> Option<u64> {
         let releases = self.tasks.iter().flatten().map(|task| task.next_release);
@@ -200,21 +248,31 @@ impl TaskSet {
     }
 
     /// Completes the job of task `index` at `now`; returns its response time in ticks, `None` if it
-    /// has no job.
+    /// has no job. The job that [follows](Self::follows) is ready then.
     pub fn complete(&mut self, index: usize, now: u64) -> Option<u64> {
-        self.ready.remove(self.rank(index)?);
+        let rank = self.rank(index)?;
+        self.ready.remove(rank);
         let task = self.task(index)?;
         let response = now.saturating_sub(task.job.take()?.release);
         task.record.response.add(response);
         if response > task.deadline {
             task.record.misses += 1;
         }
+        if let Some(release) = task.follows.take() {
+            task.job = Some(Job { release, started: false });
+            self.ready.insert(rank);
+        }
         Some(response)
     }
 
-    /// Whether all jobs have been released and completed.
-    pub fn is_finished(&self) -> bool {
-        self.next_release().is_none() && self.tasks.iter().flatten().all(|task| task.job.is_none())
+    /// Whether a job of task `index` waits for the one before.
+    pub fn follows(&self, index: usize) -> bool {
+        self.tasks.get(index).is_some_and(|task| task.is_some_and(|task| task.follows.is_some()))
+    }
+
+    /// Whether all jobs have been released and completed at `now`.
+    pub fn is_finished(&self, now: u64) -> bool {
+        self.next_event(now).is_none() && self.tasks.iter().flatten().all(|task| task.job.is_none())
     }
 
     /// Tasks and their records, in the order given.
@@ -243,7 +301,7 @@ mod tests {
         let mut set = TaskSet::new(tasks, CLOCK, 0, end).unwrap();
         let mut left = lengths.to_vec();
         let mut now = 0;
-        while !set.is_finished() {
+        while !set.is_finished(now) {
             release_all(&mut set, now);
             if let Some(index) = set.ready() {
                 set.start(index);
@@ -296,7 +354,7 @@ mod tests {
         assert_eq!(set.complete(0, 40), Some(10), "at its deadline is in time");
         let (_, record) = set.records().next().unwrap();
         assert_eq!((record.misses, record.overruns, record.response.count()), (1, 2, 2));
-        assert!(set.is_finished());
+        assert!(set.is_finished(40));
     }
 
     #[test]
@@ -324,6 +382,32 @@ mod tests {
         assert_eq!(release_all(&mut set, 103), []);
         assert_eq!(release_all(&mut set, 104), [(0, true)]);
         assert_eq!(set.next_release(), Some(114));
+    }
+
+    /// A job that is not complete when it rings is followed by one more, however often it rings.
+    #[test]
+    fn the_bell_releases_jobs() {
+        let by_bell = Parameters { period: BY_BELL, ..task("b", 10, 1) };
+        let by_bell = Parameters { deadline: Duration::from_micros(10), ..by_bell };
+        let mut set = TaskSet::new([task("a", 30, 2), by_bell], CLOCK, 10, 60).unwrap();
+        assert_eq!(set.ring(9), None, "before the start");
+        assert_eq!(release_all(&mut set, 10), [(0, true)]);
+        assert_eq!(set.next_event(10), Some(40));
+        assert_eq!((set.ring(11), set.ready()), (Some((1, true)), Some(0)));
+        assert_eq!(set.complete(0, 12), Some(2));
+        assert_eq!((set.ready(), set.follows(1)), (Some(1), false));
+        assert_eq!((set.ring(13), set.ring(14)), (Some((1, false)), None));
+        assert!(set.follows(1));
+        assert_eq!(set.complete(1, 20), Some(9));
+        assert_eq!((set.ready(), set.start(1)), (Some(1), true));
+        assert_eq!(set.complete(1, 25), Some(12), "from the first ring that it answers");
+        assert_eq!(set.ready(), None);
+        assert_eq!(release_all(&mut set, 40), [(0, true)]);
+        assert_eq!(set.complete(0, 41), Some(1));
+        assert_eq!((set.next_event(41), set.is_finished(41)), (Some(60), false));
+        assert_eq!((set.ring(60), set.is_finished(60)), (None, true));
+        let (_, record) = set.records().nth(1).unwrap();
+        assert_eq!((record.response.count(), record.misses, record.overruns), (2, 1, 0));
     }
 
     #[test]

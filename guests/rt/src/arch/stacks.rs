@@ -19,7 +19,7 @@ struct Guarded<const BYTES: usize> {
 #[repr(C)]
 struct Cpu {
     handler: Guarded<{ 2 * PAGE }>,
-    thread: Guarded<{ 4 * PAGE }>,
+    thread: Guarded<{ 5 * PAGE }>,
 }
 
 #[repr(C)]

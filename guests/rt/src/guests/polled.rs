@@ -20,7 +20,7 @@ use policy::lock::RESOURCES_MAX;
 use rt::arch::{call, counter, cpu, servers_start};
 use rt::polled::{self, Asked, OwnTime, Part, Processor, Resource};
 use rt::program::Program;
-use rt::taskset::{Parameters, TASKS_MAX, TaskSet};
+use rt::taskset::{BY_BELL, Parameters, TASKS_MAX, TaskSet};
 use rt::time::Clock;
 use rt::{arguments, println, records, wait};
 
@@ -106,7 +106,7 @@ fn run_tasks(clock: Clock, start: u64, end: u64) -> Result<TaskSet, Failure> {
     let mut count = 0;
     for program in programs() {
         let program = program.map_err(Failure::Program)?;
-        if program.receives.or(program.sends).is_some() {
+        if program.receives.or(program.sends).is_some() || program.period == BY_BELL {
             return Err(Failure::Channel(program.name));
         }
         if program.processor == cpu::index() {

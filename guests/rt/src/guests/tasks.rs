@@ -8,6 +8,8 @@
 //! A resource that the hypervisor lets the VM open is shared between VMs. Others are the guest's own: of one
 //! processor if only tasks of one use it.
 //!
+//! The bell of the VM releases tasks with `bell` in place of a period: one at most, on processor 0.
+//!
 //! A message through a channel is the time at which its data was read: by the job that sends it, or, if that job
 //! received a message, by the job whose message that was. So `age_max_us` of a task is the longest time from the first
 //! reading to the end of a job that used the data, and `held_max_us` the longest time to the end of the next job.
@@ -38,9 +40,9 @@ use rt::mutexes::{self, MUTEXES_MAX};
 use rt::program::Program;
 use rt::scheduler::{self, Task};
 use rt::sections::{self, Resource};
-use rt::taskset::{Parameters, TASKS_MAX, TaskError, TaskSet};
+use rt::taskset::{BY_BELL, Parameters, TASKS_MAX, TaskError, TaskSet};
 use rt::time::Clock;
-use rt::{arguments, hypercall, println, records, wait};
+use rt::{arguments, bell, hypercall, println, records, wait};
 
 /// Most tasks.
 const ALL_MAX: usize = 16;
@@ -136,6 +138,16 @@ fn set_up(clock: Clock) -> Option<Setup> {
                 return None;
             }
         }
+    }
+    let mut by_bell = programs.iter().flatten().filter(|task| task.period == BY_BELL);
+    if let Some(task) = by_bell.next()
+        && (task.processor != 0 || bell::interrupt().is_none() || by_bell.next().is_some())
+    {
+        println!(
+            "tasks: task {}: expected a bell with an interrupt, and one task for it, on processor 0",
+            task.name
+        );
+        return None;
     }
     let resources = resources(&programs)?;
     if !links::open(&programs) {

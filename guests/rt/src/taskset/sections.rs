@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(set.ready(), Some(LOW));
         set.lower(LOW);
         assert_eq!(set.ready(), Some(HIGH));
-        assert!(!set.is_finished());
+        assert!(!set.is_finished(2));
     }
 
     #[test]
@@ -117,11 +117,11 @@ mod tests {
         }
         set.suspend(LOW);
         assert_eq!(set.ready(), None);
-        assert!(!set.is_finished());
+        assert!(!set.is_finished(2));
         set.raise(LOW);
         set.lower(LOW);
         set.complete(LOW, 2);
-        assert!(set.is_finished());
+        assert!(set.is_finished(2));
     }
 
     #[test]

@@ -2,10 +2,11 @@
 
 use rt::arch::counter;
 use rt::arch::lock::InterruptLock;
+use rt::bell::Bell;
 use rt::channel::{Reader, Writer};
 use rt::program::Program;
 use rt::time::Clock;
-use rt::{arguments, println};
+use rt::{arguments, println, scheduler};
 
 use super::ALL_MAX;
 
@@ -16,6 +17,7 @@ const BYTES: usize = 8;
 struct Link {
     from: Option<Reader<'static>>,
     to: Option<Writer<'static>>,
+    bell: Option<Bell>,
     /// When the data of the last message was read; none came yet: nothing.
     received: Option<u64>,
     /// The same of the last job that has finished.
@@ -27,8 +29,16 @@ struct Link {
 }
 
 impl Link {
-    const NONE: Self =
-        Self { from: None, to: None, received: None, used: None, jobs: 0, age: 0, held: 0 };
+    const NONE: Self = Self {
+        from: None,
+        to: None,
+        bell: None,
+        received: None,
+        used: None,
+        jobs: 0,
+        age: 0,
+        held: 0,
+    };
 }
 
 static LINKS: InterruptLock<[Link; ALL_MAX]> = InterruptLock::new([const { Link::NONE }; ALL_MAX]);
@@ -42,6 +52,11 @@ pub fn open(programs: &[Option<Program<'static>>; ALL_MAX]) -> bool {
             println!("tasks: task {}: another task sends through its channel", program.name);
             return false;
         }
+        let bell = program.sends.filter(|_| program.rings).map(Bell::of);
+        if let Some(None) = bell {
+            println!("tasks: task {}: the guest may not ring for its channel", program.name);
+            return false;
+        }
         let [from, to] = [program.receives, program.sends].map(|name| {
             let Some(name) = name else { return Ok(None) };
             arguments::channel(name).map(Some).ok_or(name)
@@ -51,6 +66,7 @@ pub fn open(programs: &[Option<Program<'static>>; ALL_MAX]) -> bool {
                 let link = &mut links[number];
                 link.from = from.and_then(|words| Reader::new(words, BYTES).ok());
                 link.to = to.and_then(|words| Writer::open(words, BYTES).ok());
+                link.bell = bell.flatten();
             }),
             (Err(name), _) | (_, Err(name)) => {
                 println!("tasks: task {}: the device tree has no channel {name}", program.name);
@@ -77,7 +93,7 @@ pub fn receive(number: usize) -> Option<u64> {
 
 /// A job whose data was read at `stamp` is done.
 pub fn finish(number: usize, stamp: Option<u64>) {
-    LINKS.with(|links| {
+    let bell = LINKS.with(|links| {
         let link = &mut links[number];
         let now = counter::now();
         if let (Some(stamp), Some(writer)) = (stamp, &mut link.to) {
@@ -91,7 +107,11 @@ pub fn finish(number: usize, stamp: Option<u64>) {
             link.age = link.age.max(now.saturating_sub(stamp));
         }
         link.used = stamp;
+        link.bell
     });
+    if let Some(bell) = bell {
+        scheduler::ring_when_done(bell);
+    }
 }
 
 /// Prints how old the data of tasks was that receive some.
