@@ -194,3 +194,52 @@ fn data_of_a_chain_is_no_older_than_its_bound() {
     assert!(held + 1_000_000 >= bound, "the bound is nearly reached: {held} {bound}\n{out}");
     assert!(out.contains("follow"), "the run shows the chain\n{out}");
 }
+
+/// A task of one VM rings when it is done, and each ring releases a job of another VM: on PCPUs of their own, and where
+/// both share one. By the marks of the guests the chain takes no longer than its bound.
+#[test]
+fn rings_release_jobs_within_the_bound_of_their_chain() {
+    let alone = ["", ""];
+    let server = |budget: u64| {
+        format!(
+            "[[vm.vcpu]]\npcpu = 1\nserver = \"periodic\"\nbudget = \"{budget}ms\"\nperiod = \"5ms\"\n"
+        )
+    };
+    let (first, second) = (server(2), server(1));
+    for (vcpus, least) in [(alone, 12_900_000), ([first.as_str(), &second], 12_900_000)] {
+        let vm = |name: &str, vcpu: &str, arguments: &str, task: &str| {
+            format!(
+                "[[vm]]\nname = \"{name}\"\nboot = \"raw\"\nmemory = \"16MiB\"\n\
+                 kernel = \"{ROOT}/build/guests/rt-tasks.bin\"\nbootargs = \"tasks.ms=2000 task0={arguments}\"\n\
+                 {vcpu}[[vm.task]]\n{task}\n"
+            )
+        };
+        let writer = "name = \"route\"\nperiod = \"10ms\"\nwcet = \"2.2ms\"\nrings = \"pose\"";
+        let reader =
+            "name = \"control\"\ntriggered_by = \"pose\"\nwcet = \"1.2ms\"\ndeadline = \"40ms\"";
+        let text = format!(
+            "platform = \"qemu-virt\"\n[[channel]]\nname = \"pose\"\nfrom = \"plan\"\nto = [\"drive\"]\n\
+             ring_every = \"10ms\"\n[[chain]]\nname = \"follow\"\nsteps = [\"plan.route\", \"drive.control\"]\n\
+             {}{}",
+            vm("plan", vcpus[0], "route/0/10000/0/2000+>pose!", writer),
+            vm("drive", vcpus[1], "control/0/bell/0/<pose+1000", reader),
+        );
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("rings.toml");
+        std::fs::write(&path, text).expect("the folder is writable");
+        let output = run(&path, &["--json"]);
+        let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
+        assert_eq!(document["ok"], json!(true), "{document:#}");
+        let chain = &document["chains"][0];
+        let of = |key: &str| chain[key].as_u64().unwrap_or_else(|| panic!("{key}: {document:#}"));
+        for (found, bound) in [("reaction_max_ns", "reaction_ns"), ("age_max_ns", "age_ns")] {
+            assert!(of(found) <= of(bound), "{found}: {chain:#}");
+            assert!(of(found) >= least, "a period, and both tasks: {chain:#}");
+        }
+        // One job for each of 200 rings, but for those before the reader starts.
+        assert!(of("outputs") >= 190, "{chain:#}");
+        let task = &document["vms"][1]["tasks"][0];
+        assert_eq!((&task["name"], &task["misses"]), (&json!("control"), &json!(0)), "{task:#}");
+        assert!((190..=200).contains(&task["jobs"].as_u64().unwrap_or(0)), "{task:#}");
+    }
+}
