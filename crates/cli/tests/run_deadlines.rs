@@ -243,3 +243,74 @@ fn rings_release_jobs_within_the_bound_of_their_chain() {
         assert!((190..=200).contains(&task["jobs"].as_u64().unwrap_or(0)), "{task:#}");
     }
 }
+
+/// A VM rings from two PCPUs without a pause, one of them that of the reader: neither the task that its rings release nor the
+/// one below takes longer than its bound, which knows the limit on rings only.
+#[test]
+fn a_writer_that_rings_without_a_pause_makes_no_task_late() {
+    let guest = |name: &str| format!("kernel = \"{ROOT}/build/guests/{name}.bin\"");
+    let (storm, tasks) = (guest("rt-storm"), guest("rt-tasks"));
+    let text = format!(
+        r#"
+platform = "qemu-virt"
+[[channel]]
+name = "bell"
+from = "attacker"
+to = ["drive"]
+ring_every = "2ms"
+ring_burst = 4
+[[vm]]
+name = "attacker"
+boot = "raw"
+memory = "4MiB"
+{storm}
+bootargs = "storm.start_ms=20 storm.mode=ring storm.attackers=1 storm.ms=160"
+[[vm.vcpu]]
+pcpu = 0
+[[vm.vcpu]]
+pcpu = 1
+server = "deferrable"
+budget = "1ms"
+period = "10ms"
+priority = 9
+[[vm]]
+name = "drive"
+boot = "raw"
+memory = "16MiB"
+{tasks}
+bootargs = """
+tasks.start_ms=20 tasks.ms=120 tasks.order=0,1,2,3
+task0=control/0/bell/0/<bell+500 task1=below/0/20000/0/3000"""
+[[vm.vcpu]]
+pcpu = 1
+server = "periodic"
+budget = "7ms"
+period = "10ms"
+priority = 5
+[[vm.task]]
+name = "control"
+triggered_by = "bell"
+wcet = "0.6ms"
+deadline = "40ms"
+priority = 2
+[[vm.task]]
+name = "below"
+period = "20ms"
+wcet = "3.1ms"
+priority = 1
+"#
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("flood.toml");
+    std::fs::write(&path, text).expect("the folder is writable");
+    let output = run(&path, &["--short-turns", "--json"]);
+    let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
+    assert_eq!(document["ok"], json!(true), "{document:#}");
+    let tasks = document["vms"][1]["tasks"].as_array().expect("tasks");
+    for (task, jobs) in tasks.iter().zip([40, 6]) {
+        let of = |key: &str| task[key].as_u64().unwrap_or_else(|| panic!("{key}: {task:#}"));
+        assert!(of("jobs") >= jobs && of("response_max_ns") <= of("bound_ns"), "{task:#}");
+    }
+    // At the other end, jobs of `control` delay `below`.
+    assert!(tasks[1]["response_max_ns"].as_u64() > Some(4_000_000), "{tasks:#?}");
+}
