@@ -50,9 +50,9 @@ const END_TO_END: &str = "tests";
 /// Tells tests to take few cases; `testing::cases` reads this variable.
 const FEW_CASES: &str = "BULKHEAD_FEW_CASES";
 
-/// What quick tests find in place of QEMU.
+/// What tests of `cargo test` find in place of QEMU.
 const NO_QEMU: &str = "#!/bin/sh
-echo 'a quick test boots a machine: give the test `test = false` in its Cargo.toml' | tee /dev/stderr
+echo 'a test of `cargo test` starts QEMU: give the test `test = false` in its Cargo.toml' | tee /dev/stderr
 exit 1
 ";
 
@@ -69,17 +69,19 @@ struct Job {
 }
 
 impl Job {
-    /// A program runs as `cargo test` does it: in the folder of its package. In a quick test the programs in the folder
-    /// `quick` go before others in PATH, and properties are tested with few cases.
-    fn program(program: &Executable, boots: bool, quick: Option<&Path>) -> Self {
+    /// A program runs as `cargo test` does it: in the folder of its package. Those that boot no machine find the programs in the
+    /// folder `no_qemu` before others in PATH, and with `quick` properties are tested with few cases.
+    fn program(program: &Executable, boots: bool, quick: bool, no_qemu: &Path) -> Self {
         let folder = program.package.file_name().unwrap_or_default().to_string_lossy();
         let mut command = Command::new(&program.path);
         command.current_dir(&program.package).env("CARGO_MANIFEST_DIR", &program.package);
         command.env("RUST_TEST_THREADS", "1");
-        if let Some(first) = quick {
+        if quick {
             command.env(FEW_CASES, "1");
+        }
+        if !boots {
             let path = env::var_os("PATH").unwrap_or_default();
-            let folders = iter::once(first.to_owned()).chain(env::split_paths(&path));
+            let folders = iter::once(no_qemu.to_owned()).chain(env::split_paths(&path));
             command.env("PATH", env::join_paths(folders).unwrap_or(path));
         }
         Self {
@@ -136,7 +138,7 @@ pub fn run(workspace: &Workspace, quick: bool, figures: bool) -> Result<()> {
         programs.extend(all.into_iter().filter(|it| !boot_nothing.contains(&it.path)));
     }
     ensure!(!programs.is_empty(), "cargo built no tests");
-    let no_qemu = quick.then(no_qemu).transpose()?;
+    let no_qemu = no_qemu()?;
     let place = |it: &Executable| {
         let first = FIRST.iter().position(|name| *name == it.name);
         (!ALONE.contains(&it.name.as_str()), first.unwrap_or(FIRST.len()))
@@ -144,7 +146,7 @@ pub fn run(workspace: &Workspace, quick: bool, figures: bool) -> Result<()> {
     programs.sort_by_key(place);
     let job = |program: &Executable| {
         let boots = program.package.ends_with(END_TO_END) || !boot_nothing.contains(&program.path);
-        Job::program(program, boots, no_qemu.as_ref().map(TempDir::path))
+        Job::program(program, boots, quick, no_qemu.path())
     };
     let mut waiting: Vec<Job> = programs.iter().map(job).collect();
     if figures {
