@@ -79,7 +79,7 @@ test: setup ## Pass every test
 test-cachescope: cachescope ## Test the plugin and its model
 	cargo test --workspace --features bulkhead-cachescope-model/parquet $(CACHESCOPE) -- --include-ignored
 
-check: setup lint ## Pass lints and the tests of `cargo test`: all that boots no machine (3 minutes after a build)
+check: setup lint ## Pass lints and the tests of `cargo test`: all that boots no machine (2 minutes after a build)
 	cargo xtask test --quick
 
 proofs: ## Check the proofs of the analysis with Coq, and again with coqchk: no axioms (a minute)
