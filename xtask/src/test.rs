@@ -92,6 +92,18 @@ impl Job {
         }
     }
 
+    /// The examples of the documentation.
+    fn documentation(workspace: &Workspace) -> Self {
+        let mut command = toolchain::host_cargo("test");
+        // `--doc` does not heed `doctest = false`, which is for copies of code of others.
+        let copies = ["--exclude", "bulkhead-interleavings"];
+        command
+            .current_dir(workspace.root())
+            .args(["--workspace", "--doc", "--quiet"])
+            .args(copies);
+        Self { name: "documentation".into(), command, boots: false, alone: false }
+    }
+
     /// The figures, measured by another process of this program, whose file may have been replaced by that of its tests.
     fn figures(workspace: &Workspace) -> Self {
         let mut command = toolchain::host_cargo("run");
@@ -149,12 +161,15 @@ pub fn run(workspace: &Workspace, quick: bool, figures: bool) -> Result<()> {
         Job::program(program, boots, quick, no_qemu.path())
     };
     let mut waiting: Vec<Job> = programs.iter().map(job).collect();
+    waiting.push(Job::documentation(workspace));
     if figures {
         let behind = waiting.iter().take_while(|it| it.alone).count();
         waiting.insert(behind, Job::figures(workspace));
     }
 
-    let lanes = thread::available_parallelism().map_or(1, |lanes| lanes.get());
+    let cpus = thread::available_parallelism().map_or(1, |cpus| cpus.get());
+    // Quick tests sleep often: for their time limits, and for Ctrl-C.
+    let lanes = cpus + usize::from(quick);
     let queue = (Mutex::new(Queue { waiting, alone: false }), Condvar::new());
     let done = Mutex::new(Vec::new());
     thread::scope(|scope| {
@@ -173,24 +188,13 @@ pub fn run(workspace: &Workspace, quick: bool, figures: bool) -> Result<()> {
             });
         }
     });
-    let mut documentation = toolchain::host_cargo("test");
-    // `--doc` does not heed `doctest = false`, which is for copies of code of others.
-    documentation.current_dir(workspace.root()).args([
-        "--workspace",
-        "--exclude",
-        "bulkhead-interleavings",
-        "--doc",
-        "--quiet",
-    ]);
-    let documentation = cargo::run(documentation);
-
     let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     let failed: Vec<_> = done.iter().filter(|it| !it.ok).map(|it| it.name.as_str()).collect();
     println!("test: {} programs, {} failed", done.len(), failed.len());
     if !failed.is_empty() {
         bail!("tests failed in {}", failed.join(", "));
     }
-    documentation
+    Ok(())
 }
 
 /// Builds the tests of these packages.
