@@ -73,7 +73,7 @@ ci: setup ## Pass every lint and test, and every limit of a figure
 
 test: setup ## Pass every test
 	$(call beside-cachescope,cargo xtask build)
-	@$(MAKE) --no-print-directory check-proofs
+	$(call beside-proofs,cargo xtask test --no-run)
 	cargo xtask test
 
 test-cachescope: cachescope ## Test the plugin and its model

@@ -77,6 +77,9 @@ enum Task {
         /// Also measure the figures that have limits, beside the tests: `bench-exits`.
         #[arg(long, conflicts_with = "quick")]
         figures: bool,
+        /// Only build the tests.
+        #[arg(long, conflicts_with = "figures")]
+        no_run: bool,
     },
 }
 
@@ -107,6 +110,7 @@ fn run(task: Task) -> Result<()> {
         Task::Lint => lint::run(&workspace),
         Task::Release { list } => release::run(&workspace, list),
         Task::Size => size::run(&workspace),
-        Task::Test { quick, figures } => test::run(&workspace, quick, figures),
+        Task::Test { quick, no_run: true, .. } => test::build(&workspace, quick).map(drop),
+        Task::Test { quick, figures, .. } => test::run(&workspace, quick, figures),
     }
 }

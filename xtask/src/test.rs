@@ -139,16 +139,32 @@ struct Outcome {
     time: Duration,
 }
 
+/// Programs with tests.
+pub struct Programs {
+    /// Those of `cargo test`, which boot no machine.
+    quick: Vec<Executable>,
+    /// Those that have `test = false`, because they boot machines.
+    slow: Vec<Executable>,
+}
+
+/// Builds all tests, or only those of `cargo test`.
+pub fn build(workspace: &Workspace, quick: bool) -> Result<Programs> {
+    if quick {
+        return Ok(Programs { quick: compile(workspace, &[])?, slow: Vec::new() });
+    }
+    let quick = compile(workspace, &["--workspace"])?;
+    let known: HashSet<_> = quick.iter().map(|it| &it.path).collect();
+    let mut slow = compile(workspace, &["--workspace", "--test", "*"])?;
+    slow.retain(|it| !known.contains(&it.path));
+    Ok(Programs { quick, slow })
+}
+
 /// Builds and runs all tests, or only those of `cargo test`, and with `figures` compares [`FIGURES`] with their limits; an
 /// error names the programs in which some failed.
 pub fn run(workspace: &Workspace, quick: bool, figures: bool) -> Result<()> {
-    let mut programs = build(workspace, if quick { &[] } else { &["--workspace"] })?;
-    let boot_nothing: HashSet<_> = programs.iter().map(|it| it.path.clone()).collect();
-    if !quick {
-        // With those that have `test = false`, because they boot machines.
-        let all = build(workspace, &["--workspace", "--test", "*"])?;
-        programs.extend(all.into_iter().filter(|it| !boot_nothing.contains(&it.path)));
-    }
+    let built = build(workspace, quick)?;
+    let slow: HashSet<_> = built.slow.iter().map(|it| it.path.clone()).collect();
+    let mut programs: Vec<_> = built.quick.into_iter().chain(built.slow).collect();
     ensure!(!programs.is_empty(), "cargo built no tests");
     let no_qemu = no_qemu()?;
     let place = |it: &Executable| {
@@ -157,7 +173,7 @@ pub fn run(workspace: &Workspace, quick: bool, figures: bool) -> Result<()> {
     };
     programs.sort_by_key(place);
     let job = |program: &Executable| {
-        let boots = program.package.ends_with(END_TO_END) || !boot_nothing.contains(&program.path);
+        let boots = program.package.ends_with(END_TO_END) || slow.contains(&program.path);
         Job::program(program, boots, quick, no_qemu.path())
     };
     let mut waiting: Vec<Job> = programs.iter().map(job).collect();
@@ -197,8 +213,8 @@ pub fn run(workspace: &Workspace, quick: bool, figures: bool) -> Result<()> {
     Ok(())
 }
 
-/// Builds the tests of these packages.
-fn build(workspace: &Workspace, selection: &[&str]) -> Result<Vec<Executable>> {
+/// The tests of these packages.
+fn compile(workspace: &Workspace, selection: &[&str]) -> Result<Vec<Executable>> {
     let mut build = toolchain::host_cargo("test");
     build.current_dir(workspace.root()).arg("--no-run").args(selection);
     let mut programs = cargo::executables(build, &[])?;
