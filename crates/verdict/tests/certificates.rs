@@ -294,7 +294,7 @@ fn mistakes_in_theorems_of_each_class_are_refused() {
     let background = asleep.replace(server, "server = \"background\"\npriority = 1");
     let all =
         served.clone().into_iter().chain([("suspension", asleep), ("background", background)]);
-    for (class, text) in all {
+    for (class, text) in all.take(testing::cases(5) as usize) {
         let (_, vcpus) = certificates(&text, Path::new(""));
         let vcpu = vcpus.iter().find(|it| it.vm == "low").expect("tasks");
         let good = certificate::write(vcpu);

@@ -36,6 +36,17 @@ pub struct Outcome {
     pub simple_time: Time,
 }
 
+/// What is done for a system.
+#[derive(Clone, Copy)]
+pub struct Effort {
+    /// Simple rules, times the tasks that they are judged for.
+    pub rules: usize,
+    /// Of systems without a simple plan, the planner is asked for one in so many.
+    pub asked: u64,
+    /// Candidates after which a search ends with the best plan so far.
+    pub candidates: u64,
+}
+
 /// What the planner found.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Found {
@@ -48,13 +59,11 @@ pub enum Found {
 }
 
 impl Outcome {
-    /// Plans the system with this number. `effort` bounds the number of rules, times the tasks that
-    /// they are judged for. Of systems without a simple plan, the planner is asked for one in
-    /// `asked`.
-    pub fn of(number: u64, effort: usize, asked: u64) -> Self {
+    /// Plans the system with this number.
+    pub fn of(number: u64, effort: Effort) -> Self {
         let (draft, load) = draw::draw(number);
         let system = read(&draft);
-        let most = (effort / draft.tasks().max(1)).max(RULES_MIN);
+        let most = (effort.rules / draft.tasks().max(1)).max(RULES_MIN);
         let start = processor_time();
         let completed = rules(&system).into_iter().take(most).find_map(|rule| {
             let completed = rule.complete(&system);
@@ -64,8 +73,10 @@ impl Outcome {
         let simple_mistake =
             completed.as_ref().and_then(|completed| judge::mistake(&system, completed));
         let simple_time = processor_time().saturating_sub(start);
-        let (found, time, planned) = match completed.is_some() || number.is_multiple_of(asked) {
-            true => complete_in_time(&system),
+        let (found, time, planned) = match completed.is_some()
+            || number.is_multiple_of(effort.asked)
+        {
+            true => complete_in_time(&system, effort.candidates),
             false => (Found::No("the planner was not asked".into()), Time::ZERO, system.clone()),
         };
         let better = completed.filter(|_| found == Found::Yes).and_then(|simple| {
@@ -96,14 +107,15 @@ impl Outcome {
 
 /// Plans a system; and the processor time.
 pub fn plan(system: &System) -> (Found, Time) {
-    let (found, time, _) = complete_in_time(system);
+    let (found, time, _) = complete_in_time(system, u64::MAX);
     (found, time)
 }
 
-fn complete_in_time(system: &System) -> (Found, Time, System) {
+fn complete_in_time(system: &System, candidates: u64) -> (Found, Time, System) {
     let start = processor_time();
     let mut completed = system.clone();
-    let options = Options { objective: Objective::LeastTime, ..Options::default() };
+    let enough = |tried| tried >= candidates;
+    let options = Options { objective: Objective::LeastTime, stops: &enough, ..Options::default() };
     let result = complete_with(&mut completed, &options).map(drop);
     let time = processor_time().saturating_sub(start);
     let found = match result {
