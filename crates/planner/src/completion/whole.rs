@@ -136,7 +136,8 @@ pub(super) fn search(
     complete: Vec<System>,
     request: &Request<'_>,
 ) -> Result<System, Missed> {
-    let open = Open { packs: request.pcpus != usize::MAX, ..Open::of(system) };
+    let packs = request.pcpus != usize::MAX;
+    let open = Open { packs, lenient: request.lenient, ..Open::of(system) };
     let limits = open.limits.then(|| Limits::of(system));
     let judge = Judge::new(request);
     let patterns = Patterns::new(&judge, system);

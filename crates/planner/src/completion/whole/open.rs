@@ -24,6 +24,8 @@ pub struct Open {
     pub kinds: Kinds,
     /// True if PCPUs without VCPUs are to stay so.
     pub packs: bool,
+    /// True if VCPUs without tasks need not get their budgets in each period.
+    pub lenient: bool,
 }
 
 impl Open {
@@ -45,6 +47,7 @@ impl Open {
             limits: system.limits_open(),
             kinds: Kinds::of(system),
             packs: false,
+            lenient: false,
         }
     }
 }
