@@ -5,17 +5,18 @@ mod colors;
 mod folder;
 mod host;
 mod isolation;
+mod options;
 mod page;
 mod progress;
 mod rows;
 mod text;
 mod worker;
 
-pub use host::HostOptions;
+pub use options::MeasureOptions;
 
-use crate::arguments::{MeasureOptions, Measurement};
 use crate::failure::Failure;
 use crate::status::Status;
+use options::Measurement;
 
 /// Runs the command.
 pub fn measure(options: &MeasureOptions, as_json: bool) -> Result<Status, Failure> {

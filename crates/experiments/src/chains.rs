@@ -1,7 +1,7 @@
 //! Experiments about how long data takes through chains of tasks.
 //!
 //! Chains are either random ([`Problem`]), in many task sets, or stand in the experiment one by one
-//! ([`Given`]). In both cases `analysis::chain` bounds them.
+//! ([`Given`](crate::experiment::Given)). In both cases `analysis::chain` bounds them.
 
 mod becker;
 mod bounds;
@@ -16,30 +16,18 @@ use serde::{Deserialize, Serialize};
 use sweep::Error;
 use taskgen::automotive::Automotive;
 
-use crate::experiment::{Chains, Experiment, Measure};
+use crate::experiment::{Bound, Chains, Experiment, Measure};
 use crate::sets;
 use analysis::Duration;
 use distribution::Distribution;
 use drawn::TaskSet;
 
-pub use bounds::Bound;
-pub use distribution::Quantile;
-pub use given::{Given, Offsets, job_by_job, read};
+pub use given::{job_by_job, read};
 
 /// Thousandths of a percent.
 const PERCENT: i64 = 1_000;
 /// Microseconds in a millisecond, and nanoseconds in a microsecond.
 const THOUSAND: i64 = 1_000;
-
-/// Which bound of the random chains.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Taken {
-    /// The bound.
-    pub bound: Bound,
-    /// Which of the chains counts.
-    pub take: Quantile,
-}
 
 /// Random task sets with chains.
 #[derive(Debug, Serialize)]

@@ -1,9 +1,11 @@
 //! An experiment: `experiment.toml` and `published.toml` in a folder of its own.
 
+mod chains;
 mod check;
 mod figure;
 mod measured;
 mod moment;
+mod peer;
 mod sets;
 
 use std::collections::BTreeMap;
@@ -16,16 +18,17 @@ use lab::Failure;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::chains::Given;
 use crate::changes::Change;
 use crate::claim::Claim;
 use crate::points::Points;
 use crate::values::{DivideBy, Values};
 use crate::variant::Variant;
 
+pub use chains::{Bound, Given, Offsets, Quantile, Stage, Taken};
 pub use figure::Figure;
 pub use measured::{Console, Counted, Evictions, Excess, Jobs, Measure};
 pub use moment::{How, MEAN, Moment, Of, Window};
+pub use peer::Peer;
 pub use sets::{Allocation, Chains, Locks, Peers, Tasks, Vary};
 
 /// What is run and measured.

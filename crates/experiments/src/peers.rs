@@ -10,6 +10,7 @@ mod design;
 mod drawn;
 mod packing;
 mod periodic_resource;
+mod plan;
 mod written;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,10 +22,9 @@ use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use sweep::Error;
 
-use crate::experiment::{Experiment, Measure, Peers};
+use crate::experiment::{Experiment, Measure, Peer, Peers};
 use crate::sets;
 use cp_sat::Script;
-pub use design::Peer;
 use drawn::Drawn;
 
 /// Peers by place: the utilisation in percent of all PCPUs.
@@ -124,7 +124,7 @@ impl sets::Problem for Problem {
 
 impl Problem {
     /// Returns the plan of a method, and the processor time that it took.
-    fn plan(&self, drawn: &Drawn, peer: Peer) -> Result<(Option<design::Plan>, Time), Error> {
+    fn plan(&self, drawn: &Drawn, peer: Peer) -> Result<(Option<plan::Plan>, Time), Error> {
         if let (Peer::CpSat, Some(script)) = (peer, &self.script) {
             return script.plan(drawn);
         }

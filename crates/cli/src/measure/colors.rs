@@ -9,7 +9,7 @@ use report::text::table;
 use serde::Serialize;
 use units::Bytes;
 
-use crate::arguments::ColorsOptions;
+use super::options::ColorsOptions;
 use crate::failure::Failure;
 use crate::json;
 use crate::output;

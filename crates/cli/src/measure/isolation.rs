@@ -11,10 +11,10 @@ use measure::isolation::{
 
 use super::alone::Alone;
 use super::folder::Folder;
+use super::options::IsolationOptions;
 use super::progress::Bar;
 use super::text;
 use super::worker::Programs;
-use crate::arguments::IsolationOptions;
 use crate::failure::Failure;
 use crate::json;
 use crate::output;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use measure::isolation::Launch;
 use measure::isolation::worker::{Options, Role, run, serve, take};
 
-use crate::arguments::{WorkerOptions, WorkerRole};
+use super::options::{WorkerOptions, WorkerRole};
 use crate::failure::Failure;
 use crate::status::Status;
 

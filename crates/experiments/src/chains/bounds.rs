@@ -3,22 +3,10 @@
 use analysis::chain::{Chain, ChainError, Delay, EventStream, Sampling, Source, Step};
 use analysis::response::Response;
 use analysis::{Duration, Task};
-use serde::{Deserialize, Serialize};
 use sweep::Error;
 
 use super::drawn::TaskSet;
-
-/// Which time of a chain is bounded.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Bound {
-    /// From a change of the state that the first task reads to the first output that knows it.
-    ReactionTime,
-    /// From reading the state to the end of the output that was made from it.
-    DataAge,
-    /// From reading the state to the beginning of that output.
-    ReducedDataAge,
-}
+use crate::experiment::Bound;
 
 impl Bound {
     /// All of them.

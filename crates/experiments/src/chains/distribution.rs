@@ -4,27 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::experiment::Quantile;
+
 /// Whole numbers, and how many there are of each.
 #[derive(Debug, Default, Deserialize, Serialize)]
 pub struct Distribution(BTreeMap<i64, u64>);
-
-/// Which of many values counts.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Quantile {
-    /// The least.
-    Least,
-    /// Above a quarter of them.
-    LowerQuartile,
-    /// The one in the middle.
-    Median,
-    /// Above three quarters of them.
-    UpperQuartile,
-    /// The greatest.
-    Greatest,
-    /// The mean.
-    Mean,
-}
 
 impl Distribution {
     /// Adds a value.

@@ -3,56 +3,14 @@
 use analysis::Duration;
 use analysis::chain::{Chain, Delay, EventStream, Let, Sampling, Source, Step};
 use lab::Failure;
-use serde::Deserialize;
 
-use super::Bound;
 use super::becker::{Periodic, data_age, worst_data_age};
+use crate::experiment::{Bound, Given, Offsets, Stage};
 
 /// Jobs of a hyperperiod are followed one by one only if times are shorter.
 const LONGEST_TIME: i64 = 100_000;
 /// So many combinations of offsets are tried at most; a hyperperiod is not longer.
 const MOST_CASES: i64 = 1_000_000;
-
-/// A chain. Times are in the unit of its source.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Given {
-    /// The place of its values.
-    pub name: String,
-    /// Its tasks, in the order of the data.
-    pub tasks: Vec<Stage>,
-}
-
-/// A task with a period: it has a response time, or a logical execution time.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Stage {
-    /// Time between nominal releases.
-    period: u64,
-    /// How late a release can be.
-    #[serde(default)]
-    jitter: u64,
-    /// Release of the first job.
-    #[serde(default)]
-    offset: i64,
-    /// Shortest time from a release to the output.
-    #[serde(default)]
-    bcrt: u64,
-    /// Longest time from a release to the output.
-    wcrt: Option<u64>,
-    /// Time from a release to the output, if that is always the same.
-    interval: Option<u64>,
-}
-
-/// Which offsets an analysis job by job takes.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Offsets {
-    /// Those of the chain.
-    Given,
-    /// Those with the longest age.
-    Worst,
-}
 
 impl Stage {
     fn step(&self) -> Result<Step, String> {

@@ -3,10 +3,10 @@
 use serde::Deserialize;
 use sweep::{allocation, locks};
 
+use super::chains::{Bound, Offsets, Taken};
 use super::moment::Moment;
-use crate::chains::{Bound, Offsets, Taken};
+use super::peer::Peer;
 use crate::job::Statistic;
-use crate::peers::Peer;
 use crate::promised::Promised;
 use crate::traffic::{Allowed, Traffic};
 

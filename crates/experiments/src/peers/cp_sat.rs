@@ -9,8 +9,8 @@ use std::time::Duration as Time;
 use serde::{Deserialize, Serialize};
 use sweep::Error;
 
-use super::design::{Plan, Vcpu};
 use super::drawn::Drawn;
+use super::plan::{Plan, Vcpu};
 
 /// The script, in the folder of the experiment.
 pub const FILE: &str = "cp_sat.py";

@@ -3,72 +3,18 @@
 use analysis::{Duration, Kind};
 use planner::published::cache_aware_vm::cache_aware_vm;
 use planner::{Evaluator, Setting, Test};
-use serde::{Deserialize, Serialize};
 use sweep::Error;
 
 use super::drawn::Drawn;
 use super::packing::{Fit, onto_pcpus, onto_vcpus};
+use super::plan::{Plan, Vcpu};
 use super::{periodic_resource, written};
+use crate::experiment::Peer;
 
 /// Colours for CAVM, which needs at least one for each VCPU; execution times do not depend on them.
 const COLORS: usize = 8;
 
-/// A way to plan.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Peer {
-    /// The planner of this project.
-    Planner,
-    /// CARTS and RT-Xen: VCPUs are periodic resources (Shin and Lee, RTSS 2003), with the least
-    /// budget for their tasks under fixed priorities; best fit decreasing for both levels.
-    Carts,
-    /// `CacheAwareVM` of vCache; VCPUs go to PCPUs by best fit decreasing.
-    Cavm,
-    /// First fit decreasing by utilisation for both levels, as in schedcat, with the exact response
-    /// times of this project.
-    FirstFit,
-    /// The same with best fit.
-    BestFit,
-    /// The same with worst fit.
-    WorstFit,
-    /// A generic model for the CP-SAT solver of OR-tools.
-    CpSat,
-}
-
-/// What a method decides.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Plan {
-    /// The VCPUs with tasks.
-    pub vcpus: Vec<Vcpu>,
-}
-
-/// A VCPU of a plan.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
-pub struct Vcpu {
-    /// Index of its VM.
-    pub vm: usize,
-    /// Indices of its tasks, ascending.
-    pub tasks: Vec<usize>,
-    /// Its budget in nanoseconds.
-    pub budget_ns: u64,
-    /// Its PCPU.
-    pub pcpu: usize,
-}
-
 impl Peer {
-    /// Returns the name, as in `experiment.toml`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Planner => "planner",
-            Self::Carts => "carts",
-            Self::Cavm => "cavm",
-            Self::FirstFit => "first-fit",
-            Self::BestFit => "best-fit",
-            Self::WorstFit => "worst-fit",
-            Self::CpSat => "cp-sat",
-        }
-    }
-
     /// Returns the plan of this method; `None` if it finds none, and for the solver, which is
     /// another program.
     pub fn plan(self, drawn: &Drawn) -> Result<Option<Plan>, Error> {

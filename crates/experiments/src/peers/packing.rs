@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use planner::Task;
 
-use super::design::{Plan, Vcpu};
 use super::drawn::{Drawn, utilization};
+use super::plan::{Plan, Vcpu};
 
 /// Which of the places where something fits.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -9,13 +9,8 @@ use system::description::System;
 use system::plan;
 use verdict::Verdict;
 
-use super::design::{Plan, Vcpu};
-use super::drawn::Drawn;
-
-/// Four Cortex-A53, for which no overheads are stated: the methods of others have none either.
-const BOARD: &str = "zcu102";
-/// The PCPUs of this board.
-pub const PCPUS: usize = 4;
+use super::drawn::{BOARD, Drawn};
+use super::plan::{Plan, Vcpu};
 
 /// Returns the plan of the planner of this project.
 pub fn planned(drawn: &Drawn) -> Result<Option<Plan>, Error> {

@@ -1,0 +1,23 @@
+//! What a method decides.
+
+use serde::Deserialize;
+
+/// What a method decides.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Plan {
+    /// The VCPUs with tasks.
+    pub vcpus: Vec<Vcpu>,
+}
+
+/// A VCPU of a plan.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
+pub struct Vcpu {
+    /// Index of its VM.
+    pub vm: usize,
+    /// Indices of its tasks, ascending.
+    pub tasks: Vec<usize>,
+    /// Its budget in nanoseconds.
+    pub budget_ns: u64,
+    /// Its PCPU.
+    pub pcpu: usize,
+}
