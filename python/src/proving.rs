@@ -33,6 +33,7 @@ pub fn prove(
             cachescope_options: scope_options(cachescope_options)?,
             hypervisor: named(hypervisor),
             certificate: false,
+            compile_proofs: false,
         })
     };
     let options = options().map_err(|failure: Failure| failure.raise(py))?;

@@ -47,6 +47,7 @@ fn wanted(options: &ProveOptions) -> proof::Options {
         cachescope_options: options.cachescope_option.clone(),
         hypervisor: options.hypervisor.clone(),
         certificate: options.certificate,
+        compile_proofs: options.compile_proofs,
     }
 }
 

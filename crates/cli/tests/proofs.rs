@@ -39,8 +39,14 @@ fn pair(folder: &Path, wcet: &str) -> PathBuf {
     file
 }
 
+/// A cache that lasts from one test run to the next, in which proofs are that Coq has compiled.
+fn cache() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache")
+}
+
 fn prove(file: &Path, out: &Path, more: &[&str]) -> (Option<i32>, Value) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bulkhead"));
+    command.env("XDG_CACHE_HOME", cache());
     command.current_dir(project()).arg("prove").arg(file).arg("-o").arg(out).arg("--json");
     let output = command.args(more).output().expect("bulkhead starts");
     let text = String::from_utf8_lossy(&output.stdout);
@@ -165,6 +171,11 @@ fn bounds_are_theorems_that_coq_checks_where_it_is_installed() {
     let coq = Command::new("coqc").arg("--print-version").output();
     let has_coq = coq.is_ok_and(|it| it.status.success());
     assert_eq!(theorems["checked_by_coq"].is_string(), has_coq, "{theorems:#}");
+    // What Coq compiled is kept there, and not in the folder, where `make` begins with the proofs.
+    assert_eq!(cache().join("bulkhead/proofs").is_dir(), has_coq);
+    let proofs = fs::read_dir(out.join("certificate/Bulkhead")).expect("proofs");
+    let mut names = proofs.map(|it| it.expect("an entry").path());
+    assert!(names.all(|it| it.extension().is_some_and(|it| it == "v")));
     let page = fs::read_to_string(out.join("report.html")).expect("a page");
     assert!(page.contains(if has_coq { "Checked by Coq" } else { "nobody has checked" }));
     // They are no longer there when a proof replaces this one that has none.

@@ -9,6 +9,7 @@ mod execute;
 mod folder;
 mod isolation;
 mod judge;
+mod kept;
 mod lanes;
 mod origin;
 mod prove;

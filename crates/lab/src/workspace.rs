@@ -118,7 +118,8 @@ impl ImageFile {
     }
 }
 
-fn cache() -> Option<PathBuf> {
+/// Returns the folder for what can be made again, if the user has one.
+pub fn cache() -> Option<PathBuf> {
     let set = |variable| env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
     Some(cache.join("bulkhead"))

@@ -44,9 +44,12 @@ pub struct ProveOptions {
     /// Pass an option to cachescope, such as bus=20ns; may be given several times
     #[arg(long, value_name = "KEY=VALUE", value_parser = cachescope::option)]
     pub cachescope_option: Vec<String>,
-    /// Write the bounds as theorems, too, and have Coq check them if it is installed (a minute)
+    /// Write the bounds as theorems, too, and have Coq check them if it is installed
     #[arg(long)]
     pub certificate: bool,
+    /// Have Coq compile the proofs of `--certificate` again, which it otherwise does once (half a minute)
+    #[arg(long, requires = "certificate")]
+    pub compile_proofs: bool,
     /// Image of the hypervisor [default: build/hypervisor.elf in this folder or in one above it]
     #[arg(long, value_name = "ELF", env = hypervisor::VARIABLE, hide_env_values = true)]
     pub hypervisor: Option<PathBuf>,

@@ -68,6 +68,8 @@ struct TheoremsDocument<'a> {
     folder: &'a str,
     /// The version of Coq that has checked them, if one has.
     checked_by_coq: Option<&'a str>,
+    /// True if it compiled the proofs for an earlier check.
+    proofs_compiled_earlier: bool,
     /// What Coq does not accept.
     refused: Option<&'a str>,
     bounds: Vec<TheoremDocument<'a>>,
@@ -258,12 +260,13 @@ fn theorems(it: &Theorems) -> TheoremsDocument<'_> {
     });
     let (checked_by_coq, refused) = match &it.checked {
         Checked::Nothing | Checked::NoCoq => (None, None),
-        Checked::By { version } => (Some(version.as_str()), None),
+        Checked::By { version, .. } => (Some(version.as_str()), None),
         Checked::Refused { refused, .. } => (None, Some(refused.as_str())),
     };
     TheoremsDocument {
         folder: &it.folder,
         checked_by_coq,
+        proofs_compiled_earlier: matches!(it.checked, Checked::By { earlier: true, .. }),
         refused,
         bounds: bounds.collect(),
         without: without.collect(),

@@ -37,6 +37,8 @@ pub struct Options {
     pub hypervisor: Option<PathBuf>,
     /// True if bounds are also written as theorems, which Coq checks if it is installed.
     pub certificate: bool,
+    /// True if Coq also compiles proofs again that it compiled for an earlier check.
+    pub compile_proofs: bool,
 }
 
 /// A proof whose results are written.
@@ -91,7 +93,7 @@ pub fn prove(options: &Options, watch: &dyn Watch) -> Result<Option<Proven>, Fai
     let mut theorems = None;
     if options.certificate {
         watch.step("check the bounds with Coq");
-        theorems = super::theorems::theorems(&system, &folder, watch)?;
+        theorems = super::theorems::theorems(&system, &folder, options.compile_proofs, watch)?;
         if theorems.is_none() {
             return Ok(None);
         }

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -12,6 +12,7 @@ use report::proof::{Checked, Theorem, Theorems, Unproved};
 use verdict::Verdict;
 
 use super::folder::Folder;
+use super::kept::{self, Kept};
 use crate::certificate::{self, Written};
 use crate::failure::Failure;
 use crate::load::System;
@@ -21,16 +22,20 @@ use crate::watch::Watch;
 pub const FOLDER: &str = "certificate";
 /// What Coq says of the file that it reads, in that folder.
 const LOG: &str = "coq.log";
+/// The proofs, in that folder.
+const PROOFS_FOLDER: &str = "Bulkhead";
 /// The program.
 const COQC: &str = "coqc";
 /// Time between two looks at Coq.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Writes the bounds of a system with its plan as theorems, and has Coq check them, if it is
-/// installed. `None`: `watch` stopped it.
+/// installed. `anew`: Coq also compiles the proofs again that it compiled for an earlier check.
+/// `None`: `watch` stopped it.
 pub fn theorems(
     system: &System,
     folder: &Folder,
+    anew: bool,
     watch: &dyn Watch,
 ) -> Result<Option<Theorems>, Failure> {
     let described = system.description.as_deref();
@@ -39,7 +44,8 @@ pub fn theorems(
     });
     let path = folder.of_run(FOLDER)?;
     let written = certificate::write(&path, &vcpus.unwrap_or_default())?;
-    let Some(checked) = check(&path, &written, Path::new(COQC), watch)? else { return Ok(None) };
+    let coq = Coq { coqc: Path::new(COQC), folder: &path, watch };
+    let Some(checked) = coq.check(&written, anew, Kept::of_user)? else { return Ok(None) };
     let bounds = written.files.iter().flat_map(|file| {
         file.bounds.iter().map(|bound| Theorem {
             vm: file.vm.clone(),
@@ -75,64 +81,112 @@ pub fn remove(folder: &Folder) -> Result<(), Failure> {
     std::fs::remove_dir_all(&path).map_err(cannot)
 }
 
-/// Has Coq check the files in a folder. `None`: `watch` stopped it.
-fn check(
-    folder: &Path,
-    written: &Written,
-    coqc: &Path,
-    watch: &dyn Watch,
-) -> Result<Option<Checked>, Failure> {
-    if written.files.is_empty() {
-        return Ok(Some(Checked::Nothing));
-    }
-    let Some(version) = version(coqc) else { return Ok(Some(Checked::NoCoq)) };
-    let proofs = PROOFS.iter().map(|(name, _)| PathBuf::from(format!("Bulkhead/{name}.v")));
-    let own = written.files.iter().map(|it| PathBuf::from(&it.file));
-    for file in proofs.chain(own) {
-        let broken = |error: io::Error| {
-            Failure::new("coq", format!("cannot check {} with Coq: {error}", file.display()))
-        };
-        let mut coq = start(coqc, folder, &file).map_err(broken)?;
-        let status = loop {
-            if watch.stops() {
-                // It may have ended by itself.
-                let _ = coq.kill();
-                let _ = coq.wait();
-                return Ok(None);
-            }
-            match coq.try_wait().map_err(broken)? {
-                Some(status) => break status,
-                None => thread::sleep(LOOK),
-            }
-            watch.tick();
-        };
-        if !status.success() {
-            let says = std::fs::read_to_string(folder.join(LOG)).unwrap_or_default();
-            let says = says.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("nothing");
-            let refused = format!("{}: {}", file.display(), says.trim());
-            return Ok(Some(Checked::Refused { version, refused }));
+/// Coq, which checks the files in a folder.
+struct Coq<'a> {
+    coqc: &'a Path,
+    folder: &'a Path,
+    watch: &'a dyn Watch,
+}
+
+/// What Coq did with files.
+enum Outcome {
+    Accepted,
+    /// The file, and what Coq says of it.
+    Refused(String),
+    Stopped,
+}
+
+impl Coq<'_> {
+    /// Checks what was written. `kept`: where proofs are kept that Coq of this version has compiled; `anew`: these are not
+    /// used. `None`: `watch` stopped it.
+    fn check(
+        &self,
+        written: &Written,
+        anew: bool,
+        kept: impl Fn(&str) -> Option<Kept>,
+    ) -> Result<Option<Checked>, Failure> {
+        if written.files.is_empty() {
+            return Ok(Some(Checked::Nothing));
         }
+        let Some(says) = self.version() else { return Ok(Some(Checked::NoCoq)) };
+        let version = says.split_whitespace().next().unwrap_or_default().to_owned();
+        let proofs = self.folder.join(PROOFS_FOLDER);
+        let kept = kept(&says);
+        let earlier = !anew && kept.as_ref().is_some_and(|kept| kept.copy(&proofs));
+        let outcome = match earlier {
+            true => Outcome::Accepted,
+            false => {
+                let names = PROOFS.iter().map(|(name, _)| format!("{PROOFS_FOLDER}/{name}.v"));
+                let outcome = self.compile(names)?;
+                if let (Outcome::Accepted, Some(kept)) = (&outcome, &kept) {
+                    kept.keep(&proofs);
+                }
+                outcome
+            }
+        };
+        let outcome = match outcome {
+            Outcome::Accepted => self.compile(written.files.iter().map(|it| it.file.clone()))?,
+            other => other,
+        };
+        // `make` in this folder compiles the proofs by itself.
+        kept::remove_compiled(&proofs).map_err(|error| self.broken(PROOFS_FOLDER, &error))?;
+        Ok(match outcome {
+            Outcome::Accepted => Some(Checked::By { version, earlier }),
+            Outcome::Refused(refused) => Some(Checked::Refused { version, refused }),
+            Outcome::Stopped => None,
+        })
     }
-    Ok(Some(Checked::By { version }))
-}
 
-fn start(coqc: &Path, folder: &Path, file: &Path) -> io::Result<Child> {
-    let log = File::create(folder.join(LOG))?;
-    Command::new(coqc)
-        .current_dir(folder)
-        .args(["-q", "-Q", "Bulkhead", "Bulkhead"])
-        .arg(file)
-        .stdin(Stdio::null())
-        .stdout(log.try_clone()?)
-        .stderr(log)
-        .spawn()
-}
+    /// Has Coq compile files of the folder, one after the other, until it does not accept one.
+    fn compile(&self, files: impl Iterator<Item = String>) -> Result<Outcome, Failure> {
+        for file in files {
+            let broken = |error| self.broken(&file, &error);
+            let mut coq = self.start(&file).map_err(broken)?;
+            let status = loop {
+                if self.watch.stops() {
+                    // It may have ended by itself.
+                    let _ = coq.kill();
+                    let _ = coq.wait();
+                    return Ok(Outcome::Stopped);
+                }
+                match coq.try_wait().map_err(broken)? {
+                    Some(status) => break status,
+                    None => thread::sleep(LOOK),
+                }
+                self.watch.tick();
+            };
+            if !status.success() {
+                let says = std::fs::read_to_string(self.folder.join(LOG)).unwrap_or_default();
+                let says = says.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("nothing");
+                return Ok(Outcome::Refused(format!("{file}: {}", says.trim())));
+            }
+        }
+        Ok(Outcome::Accepted)
+    }
 
-/// Returns the version of Coq, if it is installed.
-fn version(coqc: &Path) -> Option<String> {
-    let output = Command::new(coqc).arg("--print-version").stdin(Stdio::null()).output().ok()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    text.split_whitespace().next().filter(|_| output.status.success()).map(str::to_owned)
+    fn start(&self, file: &str) -> io::Result<Child> {
+        let log = File::create(self.folder.join(LOG))?;
+        Command::new(self.coqc)
+            .current_dir(self.folder)
+            .args(["-q", "-Q", PROOFS_FOLDER, "Bulkhead"])
+            .arg(file)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .spawn()
+    }
+
+    /// Returns the versions of Coq and of its compiler, if it is installed.
+    fn version(&self) -> Option<String> {
+        let mut coqc = Command::new(self.coqc);
+        let output = coqc.arg("--print-version").stdin(Stdio::null()).output().ok()?;
+        let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        (output.status.success() && !text.is_empty()).then_some(text)
+    }
+
+    fn broken(&self, file: &str, error: &io::Error) -> Failure {
+        Failure::new("coq", format!("cannot check {file} with Coq: {error}"))
+    }
 }
 
 #[cfg(test)]
@@ -143,7 +197,15 @@ mod tests {
 
     /// A program in place of Coq, which checks one certificate.
     fn checked(script: &str, stops: bool) -> Option<Checked> {
+        let cache = tempfile::tempdir().expect("a folder");
+        let watch = AtomicBool::new(stops);
+        checked_with(script, &watch, cache.path(), true)
+    }
+
+    /// The same with proofs that were kept in a folder.
+    fn checked_with(script: &str, watch: &AtomicBool, cache: &Path, anew: bool) -> Option<Checked> {
         let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(folder.path().join(PROOFS_FOLDER)).expect("a folder");
         let coqc = folder.path().join("coqc");
         // A shell writes it: a file that this process has open cannot be executed by a thread.
         let text = format!("#!/bin/sh\n{script}\n");
@@ -157,8 +219,14 @@ mod tests {
             bounds: Vec::new(),
         };
         let written = Written { folder: None, files: vec![file], without: Vec::new() };
-        let watch = AtomicBool::new(stops);
-        check(folder.path(), &written, &coqc, &watch).expect("it can be started")
+        let coq = Coq { coqc: &coqc, folder: folder.path(), watch };
+        let kept = |version: &str| Some(Kept::within(cache, version));
+        let checked = coq.check(&written, anew, kept).expect("it can be started");
+        if checked.is_some() {
+            let left = std::fs::read_dir(folder.path().join(PROOFS_FOLDER)).expect("a folder");
+            assert_eq!(left.count(), 0, "compiled proofs");
+        }
+        checked
     }
 
     const VERSION: &str = "if [ \"$1\" = --print-version ]; then echo '8.16.1 4.13.1'; exit; fi";
@@ -166,7 +234,36 @@ mod tests {
     #[test]
     fn what_coq_accepts_is_checked() {
         let version = "8.16.1".to_owned();
-        assert_eq!(checked(VERSION, false), Some(Checked::By { version }));
+        assert_eq!(checked(VERSION, false), Some(Checked::By { version, earlier: false }));
+    }
+
+    #[test]
+    fn proofs_are_compiled_once_for_each_version() {
+        let cache = tempfile::tempdir().expect("a folder");
+        let compiled = cache.path().join("compiled");
+        let script = |version: &str| {
+            format!(
+                "if [ \"$1\" = --print-version ]; then echo '{version} 4.13.1'; exit; fi\n\
+                 case $5 in Bulkhead/*) echo $5 >\"${{5%.v}}.vo\"; echo $5 >>'{}';; esac",
+                compiled.display()
+            )
+        };
+        let mut times = 0;
+        for (version, anew, earlier) in [
+            ("8.16.1", false, false),
+            ("8.16.1", false, true),
+            ("8.16.1", true, false),
+            ("8.16.1", false, true),
+            ("8.17.0", false, false),
+        ] {
+            let kept = cache.path().join("kept");
+            let watch = AtomicBool::new(false);
+            let checked = checked_with(&script(version), &watch, &kept, anew);
+            assert_eq!(checked, Some(Checked::By { version: version.into(), earlier }));
+            times += usize::from(!earlier);
+            let lines = std::fs::read_to_string(&compiled).expect("a file");
+            assert_eq!(lines.lines().count(), times * PROOFS.len());
+        }
     }
 
     #[test]
@@ -182,7 +279,9 @@ mod tests {
     fn without_coq_nothing_is_checked() {
         assert_eq!(checked("exit 127", false), Some(Checked::NoCoq));
         let written = Written { folder: None, files: Vec::new(), without: Vec::new() };
-        let none = check(Path::new("."), &written, Path::new("nowhere"), &AtomicBool::new(false));
+        let watch = AtomicBool::new(false);
+        let coq = Coq { coqc: Path::new("nowhere"), folder: Path::new("."), watch: &watch };
+        let none = coq.check(&written, false, |_| None);
         assert_eq!(none.expect("it is not started"), Some(Checked::Nothing));
     }
 

@@ -207,6 +207,6 @@ fn theorems() -> Theorems {
             task: "slip".into(),
             reason: "it waits for memory accesses of other PCPUs".into(),
         }],
-        checked: Checked::By { version: "8.16.1".into() },
+        checked: Checked::By { version: "8.16.1".into(), earlier: false },
     }
 }

@@ -55,6 +55,8 @@ pub enum Checked {
     By {
         /// The version.
         version: String,
+        /// True if the proofs were compiled for an earlier check.
+        earlier: bool,
     },
     /// Coq of this version does not accept one of the files.
     Refused {
@@ -76,8 +78,9 @@ impl Theorems {
                  package `coq`); `make -C {}` checks them",
                 self.folder
             ),
-            Checked::By { version } => {
-                format!("checked by Coq {version}: {proved} of {all} bounds")
+            Checked::By { version, earlier } => {
+                let earlier = if *earlier { ", with proofs compiled earlier" } else { "" };
+                format!("checked by Coq {version}{earlier}: {proved} of {all} bounds")
             }
             Checked::Refused { version, refused } => {
                 format!("Coq {version} does not accept {refused}")
