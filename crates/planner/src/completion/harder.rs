@@ -22,20 +22,21 @@ pub(super) fn plan(system: &System, request: &Request<'_>) -> Option<System> {
     if request.effort < whole::TO_PLAN || tasks > HEAVIER_MAX {
         return None;
     }
-    let part = Request { effort: request.effort / 2, enough: 1, ..*request };
     let every = usize::MAX;
     let fewer = fewer_pcpus(system);
+    // Less work makes systems easier most often.
+    let (whole, half) = (request.effort, request.effort / 2);
     let tried = [
-        (Some(longer::grown(system, LONGER)), every),
-        (half_of_colors(system), every),
-        ((fewer > 0).then(|| system.clone()), fewer),
+        (Some(longer::grown(system, LONGER)), every, whole),
+        (half_of_colors(system), every, half),
+        ((fewer > 0).then(|| system.clone()), fewer, half),
     ];
-    for (harder, pcpus) in tried {
+    for (harder, pcpus, effort) in tried {
         let Some(harder) = harder else { continue };
         if (request.stops)() {
             return None;
         }
-        let part = Request { pcpus, ..part };
+        let part = Request { effort, pcpus, enough: 1, ..*request };
         let Some(mut found) = complete(&harder, &part) else { continue };
         found.hypervisor_colors.clone_from(&system.hypervisor_colors);
         let found = longer::with_times_of(found, system);
