@@ -35,7 +35,7 @@ const MEMORY_MIB: u32 = 1024;
 /// Start of the line in libFuzzer's statistics that tells how many inputs it has tried.
 const INPUTS_LINE: &str = "stat::number_of_executed_units:";
 /// Examples to start from, for every target.
-const SEEDS: &[&str] = &["fuzz/seeds", "systems"];
+const SEEDS: &[&str] = &["crates/import/tests/files", "fuzz/seeds", "systems"];
 
 /// Runs each target for `seconds`. What was found before is tried first; an
 /// input that makes a target fail is kept in `fuzz/artifacts`.

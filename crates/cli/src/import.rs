@@ -1,4 +1,6 @@
-//! `bulkhead import`: descriptions out of files of other systems.
+//! `bulkhead import`: platforms and descriptions out of files of other systems.
+
+mod systems;
 
 use std::path::{Path, PathBuf};
 
@@ -9,8 +11,9 @@ use crate::failure::Failure;
 use crate::json;
 use crate::output;
 use crate::status::Status;
+use systems::{JailhouseOptions, XlOptions};
 
-/// Write a platform file out of what another system knows of a board
+/// Write a platform file or a description out of files of another system
 #[derive(Args, Debug)]
 pub struct ImportOptions {
     #[command(subcommand)]
@@ -21,6 +24,8 @@ pub struct ImportOptions {
 #[derive(Debug, Subcommand)]
 pub enum From {
     Dtb(DtbOptions),
+    Xl(XlOptions),
+    Jailhouse(JailhouseOptions),
 }
 
 /// Write a platform file out of a device tree of Linux
@@ -56,7 +61,14 @@ struct Document<'d> {
 
 /// Runs the command.
 pub fn import(options: &ImportOptions, as_json: bool) -> Result<Status, Failure> {
-    let From::Dtb(options) = &options.from;
+    match &options.from {
+        From::Dtb(options) => dtb(options, as_json),
+        From::Xl(options) => systems::xl(options, as_json),
+        From::Jailhouse(options) => systems::jailhouse(options, as_json),
+    }
+}
+
+fn dtb(options: &DtbOptions, as_json: bool) -> Result<Status, Failure> {
     let bytes = std::fs::read(&options.file).map_err(|error| {
         Failure::new("cannot-read", format!("cannot read {}: {error}", options.file.display()))
     })?;

@@ -1,4 +1,6 @@
-//! `bulkhead import`; what it takes out of trees is tested in `crates/devicetree`.
+//! `bulkhead import`; what it takes out of the files is tested in `crates/devicetree` and `crates/import`.
+
+use std::fs;
 
 use testing::sandbox;
 
@@ -17,4 +19,168 @@ fn what_is_no_device_tree_is_refused() {
     sandbox.bulkhead(&["plan", "test.dts", "-o", "plan.dts"]).assert_status(0);
     let parts = ["plan.dts: this is not a flattened"];
     sandbox.bulkhead(&["import", "dtb", "plan.dts"]).assert_refused(&parts);
+}
+
+/// The files of `crates/import/tests/files`.
+macro_rules! file {
+    ($name:literal) => {
+        include_str!(concat!("../../../import/tests/files/", $name))
+    };
+}
+
+/// Fills in marks: the values of these keys, in TOML. Other marks stay.
+fn filled(text: &str, answers: &[(&str, &str)]) -> String {
+    let fill = |line: &str| {
+        let key = line
+            .strip_prefix("# ")
+            .filter(|it| it.contains("   # fill in: "))?
+            .split_once(" = ")?
+            .0;
+        answers.iter().find(|it| it.0 == key).map(|(key, value)| format!("{key} = {value}\n"))
+    };
+    text.lines().map(|line| fill(line).unwrap_or_else(|| format!("{line}\n"))).collect()
+}
+
+#[test]
+fn domains_of_xen_pass_the_check_once_their_marks_are_filled() {
+    let sandbox = sandbox!();
+    sandbox.write("driver.cfg", &file!("driver.cfg").replace("/boot/", ""));
+    sandbox.write("control.cfg", file!("control.cfg"));
+    sandbox.write("start.sh", file!("start.sh"));
+    for name in ["Image", "rootfs.cpio", "zephyr.bin"] {
+        sandbox.write(name, "");
+    }
+    let import = ["import", "xl", "driver.cfg", "control.cfg", "--rtds", "start.sh"];
+    let result = sandbox.bulkhead(&[&import[..], &["-o", "system.toml"]].concat());
+    result.assert_status(0);
+    for part in [
+        "wrote system.toml",
+        "VM `domd`: compatible: ",
+        "driver.cfg:22: disk = ",
+        "start.sh:4: xl sched-rtds",
+    ] {
+        assert!(result.stdout.contains(part), "`{part}` is not in: {}", result.stdout);
+    }
+    let text = fs::read_to_string(sandbox.path("system.toml")).expect("it is written");
+    let json = sandbox.bulkhead(&[&import[..], &["--json"]].concat()).json();
+    assert_eq!(json["description_toml"], text.as_str());
+    assert_eq!(
+        (&json["left_out"][0]["file"], &json["left_out"][0]["line"]),
+        (&"driver.cfg".into(), &11.into())
+    );
+    assert_eq!(sandbox.bulkhead(&import).stdout, text);
+
+    sandbox.bulkhead(&["check", "system.toml"]).assert_refused(&[
+        "the top level has no `platform`",
+        "`[[vm.device]]` has no `compatible`",
+    ]);
+    let answers =
+        [("platform", "\"qemu-virt\""), ("compatible", "\"vendor,device\""), ("boot", "\"raw\"")];
+    sandbox.write("system.toml", &filled(&text, &answers));
+    sandbox.bulkhead(&["check", "system.toml"]).assert_status(0);
+}
+
+#[test]
+fn cells_of_jailhouse_pass_the_check_once_their_marks_are_filled() {
+    let sandbox = sandbox!();
+    sandbox.write("linux-cell.c", file!("linux-cell.c"));
+    sandbox.write("inmate-cell.c", file!("inmate-cell.c"));
+    sandbox.write("kernel", "");
+    let import = ["import", "jailhouse", "linux-cell.c", "inmate-cell.c", "-o", "system.toml"];
+    let result = sandbox.bulkhead(&import);
+    result.assert_status(0);
+    assert!(
+        result.stdout.contains("linux-cell.c:77: #ifdef CONFIG_CELL_EMMC"),
+        "{}",
+        result.stdout
+    );
+    sandbox.bulkhead(&["check", "system.toml"]).assert_refused(&["`[[vm]]` has no `kernel`"]);
+    let text = fs::read_to_string(sandbox.path("system.toml")).expect("it is written");
+    let answers = [
+        ("platform", "\"qemu-virt\""),
+        ("compatible", "\"vendor,device\""),
+        ("kernel", "\"kernel\""),
+        ("memory", "\"4MiB\""),
+        ("pcpu", "3"),
+    ];
+    sandbox.write("system.toml", &filled(&text, &answers));
+    sandbox.bulkhead(&["check", "system.toml"]).assert_status(0);
+}
+
+/// What `export` writes for another system comes back from there.
+#[test]
+fn plans_come_back_from_xen_and_jailhouse() {
+    const SYSTEM: &str = r#"
+platform = "qemu-virt"
+
+[[vm]]
+name = "a"
+boot = "raw"
+memory = "4MiB"
+kernel = "a.bin"
+colors = "2-5"
+on_crash = "restart"
+vcpu = [{ pcpu = 1, server = "deferrable", budget = "2ms", period = "8ms" }, { pcpu = 2 }]
+
+[[vm]]
+name = "b"
+boot = "raw"
+memory = "8MiB"
+kernel = "b.bin"
+colors = "6"
+vcpu = [{ pcpu = 3 }]
+"#;
+    let sandbox = sandbox!();
+    for name in ["a.bin", "b.bin"] {
+        sandbox.write(name, "");
+    }
+    let again = |import: &[&str], answers: &[(&str, &str)]| {
+        sandbox.bulkhead(&[import, &["-o", "again.toml"]].concat()).assert_status(0);
+        let text = fs::read_to_string(sandbox.path("again.toml")).expect("it is written");
+        let text = filled(&text, answers).replace("../", "");
+        sandbox.write("again.toml", &text);
+        let result = sandbox.bulkhead(&["diff", "system.toml", "again.toml", "--json"]);
+        (result.json()["differences"].clone(), text)
+    };
+    sandbox.write("system.toml", SYSTEM);
+    sandbox.bulkhead(&["export", "system.toml", "--to", "xen"]).assert_status(0);
+    let xl =
+        ["import", "xl", "system.xen/a.cfg", "system.xen/b.cfg", "--rtds", "system.xen/start.sh"];
+    let (differences, text) = again(&xl, &[("platform", "\"qemu-virt\""), ("boot", "\"raw\"")]);
+    // RTDS has no VCPU without a server: it has all of its period.
+    let of: Vec<&str> =
+        differences.as_array().expect("a list").iter().filter_map(|it| it["of"].as_str()).collect();
+    assert!(
+        !of.is_empty() && of.iter().all(|it| ["VCPU a.1", "VCPU b.0"].contains(it)),
+        "{differences}\n{text}"
+    );
+
+    let alone = SYSTEM
+        .replace(", server = \"deferrable\", budget = \"2ms\", period = \"8ms\"", "")
+        .replace("on_crash = \"restart\"\n", "");
+    sandbox.write("system.toml", &alone);
+    sandbox.bulkhead(&["export", "system.toml", "--to", "jailhouse"]).assert_status(0);
+    let jailhouse = ["import", "jailhouse", "system.jailhouse/a.c", "system.jailhouse/b.c"];
+    let answers = [("platform", "\"qemu-virt\""), ("boot", "\"raw\""), ("kernel", "\"a.bin\"")];
+    // The kernel of both.
+    sandbox.write("system.toml", &alone.replace("b.bin", "a.bin"));
+    let (differences, text) = again(&jailhouse, &answers);
+    assert_eq!(differences.as_array().map(Vec::len), Some(0), "{differences}\n{text}");
+}
+
+#[test]
+fn mistakes_in_files_of_other_systems_have_their_place() {
+    let sandbox = sandbox!();
+    sandbox.write("a.cfg", "name = 'a'\nmemory = 'much'\n");
+    let parts = [
+        "error[wrong-value]: expected a number from 1 to",
+        "a.cfg:2:10",
+        "help: write memory = NUMBER",
+    ];
+    sandbox.bulkhead(&["import", "xl", "a.cfg", "-o", "new.toml"]).assert_refused(&parts);
+    assert!(!sandbox.path("new.toml").exists(), "nothing is written");
+    sandbox.bulkhead(&["import", "xl", "nowhere.cfg"]).assert_refused(&["cannot read nowhere.cfg"]);
+    sandbox.write("a.c", "struct { int cpus[1]; } config = {\n\t.cpus = { CPUS },\n");
+    let parts = ["error[c-syntax]: expected", "a.c:2:18"];
+    sandbox.bulkhead(&["import", "jailhouse", "a.c"]).assert_refused(&parts);
 }

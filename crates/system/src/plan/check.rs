@@ -10,7 +10,8 @@ mod servers;
 mod vms;
 
 use abi::limits::PAGE_BYTES;
-pub(crate) use vms::{NAME_HELP as VM_NAME_HELP, is_name as is_vm_name};
+pub(crate) use vms::NAME_HELP as VM_NAME_HELP;
+pub use vms::is_name as is_vm_name;
 
 use units::Bytes;
 

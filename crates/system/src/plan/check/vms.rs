@@ -32,7 +32,7 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
 pub(crate) const NAME_HELP: &str = "use 1 to 15 characters out of a-z 0-9 - _, but not `bulkhead`";
 
 /// Returns true if a text may name a VM.
-pub(crate) fn is_name(text: &str) -> bool {
+pub fn is_name(text: &str) -> bool {
     let fits = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');
     (1..=NAME_MAX).contains(&text.len()) && text.bytes().all(fits) && text != HYPERVISOR
 }

@@ -1,0 +1,136 @@
+//! Descriptions out of the configurations of other hypervisors.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use import::{Imported, Left};
+use serde::Serialize;
+use system::diagnostic::Source;
+
+use crate::failure::Failure;
+use crate::json;
+use crate::output;
+use crate::status::Status;
+
+/// Write a description out of domains of Xen, given by their files for `xl create`
+///
+/// Names, VCPUs and their PCPUs, RAM, kernels, colours and devices are taken from the files. What they do
+/// not state is a comment, `fill in`; what has no counterpart is a comment, `left out`, with file and line.
+/// Both are listed.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  bulkhead import xl linux.cfg rt.cfg -o system.toml
+  bulkhead import xl *.cfg --rtds start.sh -o system.toml    with the lines `xl sched-rtds` of start.sh
+
+Exit status: 0 written, 2 bad input.")]
+pub struct XlOptions {
+    /// Files of domains (.cfg)
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// A script with `xl sched-rtds -d DOMAIN -v VCPU -p PERIOD -b BUDGET`; may be given several times
+    #[arg(long, value_name = "SCRIPT")]
+    pub rtds: Vec<PathBuf>,
+    /// The description; `-` is the standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+}
+
+/// Write a description out of cells of Jailhouse, given by their sources in C
+///
+/// Names, CPUs, memory, devices, interrupts and colours are taken from the files. What they do not state is
+/// a comment, `fill in`; what has no counterpart is a comment, `left out`, with file and line. Both are
+/// listed. Macros of the file are known, and those of Jailhouse's headers for flags of memory.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  bulkhead import jailhouse linux-demo.c inmate-demo.c -o system.toml
+
+Exit status: 0 written, 2 bad input.")]
+pub struct JailhouseOptions {
+    /// Sources of cells (.c), not of the root cell
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// The description; `-` is the standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Document<'d> {
+    ok: bool,
+    /// The file, unless it is the standard output.
+    file: Option<String>,
+    description_toml: &'d str,
+    /// What is to be filled in.
+    open: &'d [String],
+    /// What has no counterpart.
+    left_out: Vec<LeftOut<'d>>,
+}
+
+#[derive(Serialize)]
+struct LeftOut<'d> {
+    file: &'d str,
+    line: usize,
+    what: &'d str,
+    why: &'d str,
+}
+
+/// Reads domains of Xen.
+pub fn xl(options: &XlOptions, as_json: bool) -> Result<Status, Failure> {
+    let imported = import::xl(&sources(&options.files)?, &sources(&options.rtds)?)?;
+    write(&imported, &options.output, as_json)
+}
+
+/// Reads cells of Jailhouse.
+pub fn jailhouse(options: &JailhouseOptions, as_json: bool) -> Result<Status, Failure> {
+    write(&import::jailhouse(&sources(&options.files)?)?, &options.output, as_json)
+}
+
+fn sources(files: &[PathBuf]) -> Result<Vec<Arc<Source>>, Failure> {
+    let read = |file: &PathBuf| match std::fs::read_to_string(file) {
+        Ok(text) => Ok(Source::new(file.display().to_string(), text)),
+        Err(error) => {
+            Err(Failure::new("cannot-read", format!("cannot read {}: {error}", file.display())))
+        }
+    };
+    files.iter().map(read).collect()
+}
+
+fn write(imported: &Imported, output: &Path, as_json: bool) -> Result<Status, Failure> {
+    let target = Some(output).filter(|it| *it != Path::new("-"));
+    if let Some(target) = target {
+        image::write(target, imported.text.as_bytes())?;
+    }
+    let file = target.map(|it| it.display().to_string());
+    let left_out = imported.left.iter().map(|Left { file, line, what, why }| LeftOut {
+        file,
+        line: *line,
+        what,
+        why,
+    });
+    match &file {
+        _ if as_json => json::print(&Document {
+            ok: true,
+            file,
+            description_toml: &imported.text,
+            open: &imported.open,
+            left_out: left_out.collect(),
+        })?,
+        None => output::print(&imported.text)?,
+        Some(file) => {
+            let mut text = format!("wrote {file}\nfill in:\n");
+            imported.open.iter().for_each(|it| text.push_str(&format!("  {it}\n")));
+            if !imported.left.is_empty() {
+                text.push_str("left out:\n");
+            }
+            for LeftOut { file, line, what, why } in left_out {
+                text.push_str(&format!("  {file}:{line}: {what}: {why}\n"));
+            }
+            output::print(&text)?;
+        }
+    }
+    Ok(Status::Yes)
+}
