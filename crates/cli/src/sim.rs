@@ -73,7 +73,8 @@ pub fn sim(options: &SimOptions, as_json: bool) -> Result<Status, Failure> {
         (Some(path), watch) => {
             let failed = |error| cannot_write(path, error);
             let file = WholeFile::create(path).map(BufWriter::new).map_err(failed)?;
-            let mut recorder = recording::start(file, &plan, &model).map_err(failed)?;
+            let mut recorder =
+                recording::start(file, &plan, described.as_deref(), &model).map_err(failed)?;
             let ended = match watch {
                 None => run(&mut simulation, limits, &mut recorder, &signals, forecast),
                 Some(watch) => {

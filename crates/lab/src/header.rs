@@ -22,6 +22,7 @@ pub fn header(plan: &Plan, described: Option<&description::System>, frequency_hz
         frequency_hz,
         pcpus: plan.platform.cpus.len(),
         vms: vms.collect(),
+        resources: plan.resources.iter().map(|it| it.name.clone()).collect(),
     }
 }
 

@@ -57,7 +57,8 @@ fn trace_of(
     change(&mut model.system);
     let failed = |error: &dyn std::fmt::Display| Failure::new("simulation", error);
     let mut simulation = Simulation::new(&model.system, SEED).map_err(|error| failed(&error))?;
-    let recorder = recording::start(Vec::new(), &system.plan, &model);
+    let described = system.description.as_deref();
+    let recorder = recording::start(Vec::new(), &system.plan, described, &model);
     let mut recorder = recorder.map_err(|error| failed(&error))?;
     let until = until.or(traced).unwrap_or(UNTIL).0;
     loop {

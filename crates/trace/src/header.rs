@@ -19,6 +19,9 @@ pub struct Header {
     pub pcpus: usize,
     /// The VMs, in the order of their indices.
     pub vms: Vec<VmHeader>,
+    /// Names of the resources, in the order of their indices in this trace; may be empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<String>,
 }
 
 /// Origins of traces.
@@ -106,6 +109,12 @@ impl Header {
     /// Returns the name of a VCPU, such as `linux/0`.
     pub fn vcpu_name(&self, id: VcpuId) -> String {
         format!("{}/{}", self.vm_name(id.vm), id.vcpu)
+    }
+
+    /// Returns the name of a resource; its number if it has none.
+    pub fn resource_name(&self, resource: u8) -> String {
+        let name = self.resources.get(usize::from(resource));
+        name.map_or_else(|| format!("resource {resource}"), |name| format!("resource {name}"))
     }
 
     /// Returns the name of a task of a VCPU; its number if it has none.

@@ -3,13 +3,19 @@
 use std::io::{self, Write};
 
 use sim::Release;
+use system::description::System;
 use system::plan::Plan;
 use trace::{Header, Origin, Recorder, TaskHeader, VcpuHeader, VcpuId, VmHeader, simulation};
 
 use crate::header;
 
-/// Starts the file.
-pub fn start<W: Write>(out: W, plan: &Plan, model: &model::Model) -> io::Result<Recorder<W>> {
+/// Starts the file. `described` is the description behind the plan, if it is known: it has the resources.
+pub fn start<W: Write>(
+    out: W,
+    plan: &Plan,
+    described: Option<&System>,
+    model: &model::Model,
+) -> io::Result<Recorder<W>> {
     let vms = plan.vms.iter().enumerate().map(|(index, vm)| {
         let vcpus = vm.vcpus.iter().enumerate().map(|(number, vcpu)| VcpuHeader {
             pcpu: vcpu.pcpu.0 as usize,
@@ -24,10 +30,16 @@ pub fn start<W: Write>(out: W, plan: &Plan, model: &model::Model) -> io::Result<
         frequency_hz: simulation::FREQUENCY_HZ,
         pcpus: model.pcpus.len(),
         vms: vms.collect(),
+        resources: described.map(resources).unwrap_or_default(),
     };
     let id = |vcpu: &model::Vcpu| VcpuId { vm: vcpu.vm as u8, vcpu: vcpu.index as u8 };
     let ids: Vec<_> = model.pcpus.iter().map(|vcpus| vcpus.iter().map(id).collect()).collect();
     Recorder::new(out, &header, &ids)
+}
+
+/// A simulation counts local resources, too.
+fn resources(system: &System) -> Vec<String> {
+    system.resources.iter().map(|it| it.name.value.clone()).collect()
 }
 
 /// Returns the simulated tasks of a VCPU. What has no end has no period.

@@ -1,8 +1,8 @@
 //! CSV and Perfetto.
 
-use prost::Message;
-
-use crate::support::{ALL_KINDS, read, simulate};
+use crate::support::{ALL_KINDS, header, id, read, simulate};
+use crate::wire::{COUNTER, EVENT, Message, PACKET, TRACE, TRACK};
+use trace::{Entry, Event, JobMark, LockStep, Step, Trace};
 
 #[test]
 fn csv_has_a_line_for_each_entry_in_the_order_of_time() {
@@ -30,57 +30,70 @@ fn csv_has_a_line_for_each_entry_in_the_order_of_time() {
     assert!(times.is_sorted());
 }
 
-/// The parts of Perfetto's messages that the test looks at.
-#[derive(Message)]
-struct Packets {
-    #[prost(message, repeated, tag = "1")]
-    packets: Vec<Packet>,
-}
-
-#[derive(Message)]
-struct Packet {
-    #[prost(uint64, tag = "8")]
-    timestamp: u64,
-    #[prost(message, optional, tag = "11")]
-    event: Option<Event>,
-    #[prost(message, optional, tag = "60")]
-    track: Option<Track>,
-}
-
-#[derive(Message)]
-struct Event {
-    #[prost(int32, tag = "9")]
-    kind: i32,
-    #[prost(uint64, tag = "11")]
+/// A packet with an event.
+#[derive(Clone, Debug)]
+struct Happened {
+    time: u64,
+    kind: u64,
     track: u64,
-    #[prost(string, tag = "23")]
     name: String,
-    #[prost(int64, optional, tag = "30")]
     value: Option<i64>,
 }
 
-#[derive(Message)]
+/// A packet with a track.
+#[derive(Debug)]
 struct Track {
-    #[prost(uint64, tag = "1")]
     uuid: u64,
-    #[prost(string, tag = "2")]
     name: String,
-    #[prost(uint64, optional, tag = "5")]
     parent: Option<u64>,
-    #[prost(message, optional, tag = "8")]
-    counter: Option<()>,
+    is_counter: bool,
+}
+
+/// Exports a trace and reads what was written: first all tracks, then all events in the order of time.
+#[track_caller]
+fn exported(trace: &Trace) -> (Vec<Track>, Vec<Happened>) {
+    let mut bytes = Vec::new();
+    trace::perfetto::write(trace, &mut bytes).expect("a vector takes all");
+    let (mut tracks, mut events) = (Vec::new(), Vec::new());
+    for (index, packet) in Message::read(TRACE, &bytes).messages("packet", PACKET).enumerate() {
+        // One sequence, whose first packet says that nothing was said before.
+        assert_eq!(packet.number("trusted_packet_sequence_id"), Some(1));
+        assert_eq!(packet.number("sequence_flags"), (index == 0).then_some(1));
+        for track in packet.messages("track_descriptor", TRACK) {
+            assert!(events.is_empty(), "tracks come first");
+            let counter = track.messages("counter", COUNTER).next();
+            assert!(
+                counter.as_ref().is_none_or(|it| it.number("unit") == Some(1)),
+                "in nanoseconds"
+            );
+            tracks.push(Track {
+                uuid: track.number("uuid").expect("a track has one"),
+                name: track.text("name").expect("a track has one").into(),
+                parent: track.number("parent_uuid"),
+                is_counter: counter.is_some(),
+            });
+        }
+        for event in packet.messages("track_event", EVENT) {
+            events.push(Happened {
+                time: packet.number("timestamp").expect("an event has one"),
+                kind: event.number("type").expect("an event has one"),
+                track: event.number("track_uuid").expect("an event has one"),
+                name: event.text("name").unwrap_or_default().into(),
+                value: event.number("counter_value").map(|it| it as i64),
+            });
+        }
+    }
+    assert!(events.is_sorted_by_key(|it| it.time), "events are in the order of time");
+    (tracks, events)
 }
 
 #[test]
-fn perfetto_gets_tracks_slices_and_budgets() {
-    const BEGIN: i32 = 1;
-    const END: i32 = 2;
-    const COUNTER: i32 = 4;
+fn perfetto_gets_tracks_slices_and_budgets_in_the_order_of_time() {
+    const BEGIN: u64 = 1;
+    const END: u64 = 2;
+    const COUNTS: u64 = 4;
     let trace = read(&simulate(ALL_KINDS, 200_000));
-    let mut bytes = Vec::new();
-    trace::perfetto::write(&trace, &mut bytes).expect("a vector takes all");
-    let packets = Packets::decode(&bytes[..]).expect("packets").packets;
-    let tracks: Vec<&Track> = packets.iter().filter_map(|packet| packet.track.as_ref()).collect();
+    let (tracks, events) = exported(&trace);
     let names: Vec<&str> = tracks.iter().map(|track| track.name.as_str()).collect();
     for name in ["test (simulation)", "PCPU 0", "vm-0", "budget of vm-1/0", "t1"] {
         assert!(names.contains(&name), "{name} in {names:?}");
@@ -91,27 +104,83 @@ fn perfetto_gets_tracks_slices_and_budgets() {
         let has_parent = |parent| tracks[..at].iter().any(|other| other.uuid == parent);
         assert!(track.parent.is_none_or(has_parent), "{}", track.name);
     }
+    assert!(events.iter().all(|event| tracks.iter().any(|track| track.uuid == event.track)));
     for track in tracks {
-        let events = packets.iter().filter_map(|packet| {
-            let event = packet.event.as_ref()?;
-            (event.track == track.uuid).then_some((packet.timestamp, event))
-        });
-        let mut slices: Vec<_> = events.filter(|(_, event)| event.kind != 3).collect();
-        slices.sort_by_key(|&(time, _)| time);
-        if track.counter.is_some() {
-            assert!(slices.iter().all(|(_, event)| event.kind == COUNTER));
-            let values: Vec<i64> = slices.iter().filter_map(|(_, event)| event.value).collect();
+        let of_track = events.iter().filter(|event| event.track == track.uuid && event.kind != 3);
+        let slices: Vec<&Happened> = of_track.collect();
+        if track.is_counter {
+            assert!(slices.iter().all(|event| event.kind == COUNTS));
+            let values: Vec<i64> = slices.iter().filter_map(|event| event.value).collect();
             assert!(values.len() > 10 && values.iter().all(|value| (0..=4_000).contains(value)));
             continue;
         }
+        // In the order of the file, as a viewer reads them.
         let mut ends = 0;
         for pair in slices.chunks(2) {
-            let [(start, begin), (end, over)] = pair else { panic!("a slice without an end") };
-            assert_eq!((begin.kind, over.kind), (BEGIN, END));
-            assert!(*start >= ends && end > start && !begin.name.is_empty());
-            ends = *end;
+            let [begin, end] = pair else { panic!("a slice without an end") };
+            assert_eq!((begin.kind, end.kind), (BEGIN, END), "{}", track.name);
+            assert!(begin.time >= ends && end.time > begin.time && !begin.name.is_empty());
+            ends = end.time;
         }
     }
+}
+
+/// Numbers of exits, interrupts and resources are names where these are known. A job that ends after the next one is
+/// released is no reason for disorder.
+#[test]
+fn perfetto_gets_names_and_order_from_executions() {
+    let mut header = header(ALL_KINDS);
+    header.resources = vec!["map".into()];
+    let vcpu = id(0);
+    let mark = |job, step| Event::Mark { vcpu, value: JobMark { task: 0, job, step }.value() };
+    let lock =
+        |resource| Event::Lock { vcpu, step: LockStep::Wait, task: 0, resource, global: true };
+    let events = [
+        (100, mark(0, Step::Release)),
+        (100, Event::Run { vcpu, budget: Some(2_000) }),
+        (110, mark(0, Step::Start)),
+        (120, Event::Exit { vcpu, syndrome: 0x16 << 26 | 7 }),
+        (130, Event::Exit { vcpu, syndrome: 0x3c << 26 }),
+        (140, Event::Interrupt { vcpu, intid: 27 }),
+        (150, Event::Interrupt { vcpu, intid: 40 }),
+        (160, lock(0)),
+        (170, lock(1)),
+        (180, mark(1, Step::Release)),
+        (190, mark(0, Step::Finish)),
+        (200, mark(1, Step::Start)),
+        (210, mark(1, Step::Finish)),
+        (220, Event::Idle),
+    ];
+    let entries = events.map(|(ticks, event)| Entry { ticks, event }).to_vec();
+    let trace = Trace { header, tracks: vec![entries], is_cut_off: false };
+    let (tracks, events) = exported(&trace);
+    let of = |name: &str| tracks.iter().find(|it| it.name == name).expect("a track").uuid;
+    let named = |track: u64| -> Vec<(u64, &str)> {
+        let of_track = events.iter().filter(|it| it.track == track && !it.name.is_empty());
+        of_track.map(|it| (it.time, it.name.as_str())).collect()
+    };
+    assert_eq!(
+        named(of("vm-0/0 on PCPU 0 (deferrable, 0.002 of 0.01 ms)")),
+        [
+            (0, "on PCPU 0"),
+            (20, "exit: HVC"),
+            (30, "exit: class 0x3c"),
+            (40, "interrupt 27: virtual timer"),
+            (50, "interrupt 40"),
+        ]
+    );
+    let task = tracks.iter().find(|it| it.name == "t0").expect("a track").uuid;
+    assert_eq!(
+        named(task),
+        [
+            (0, "release"),
+            (0, "job 0"),
+            (60, "waits for resource map"),
+            (70, "waits for resource 1"),
+            (80, "release"),
+            (90, "job 1"),
+        ]
+    );
 }
 
 #[test]

@@ -7,3 +7,4 @@ mod replay;
 mod stream;
 mod support;
 mod timeline;
+mod wire;

@@ -54,6 +54,7 @@ pub fn header(vcpus: Vcpus<'_>) -> Header {
         frequency_hz: trace::simulation::FREQUENCY_HZ,
         pcpus: 1,
         vms: vcpus.iter().enumerate().map(vm).collect(),
+        resources: Vec::new(),
     }
 }
 
