@@ -9,6 +9,7 @@ mod kicks;
 mod locks;
 mod log;
 mod machine;
+mod range;
 mod regulation;
 mod report;
 mod rings;
@@ -25,9 +26,10 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::build::{self, Part};
 use crate::size;
 use crate::workspace::Workspace;
-use figures::{CODE_AND_RODATA, ENTRY, ENTRY_LARGE, LATEST_TICK, LOAD_PER_MIB, OTHER_CPUS, Range};
+use figures::{CODE_AND_RODATA, ENTRY_LARGE, LATEST_TICK, LOAD_PER_MIB, OTHER_CPUS};
 use machine::{Load, Machine};
-use rows::Rows;
+use range::Range;
+use rows::{ENTRY, Rows};
 
 /// Sizes of the two files whose loading is compared, in MiB.
 const FILES_MIB: [u64; 2] = [1, 9];

@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result};
 
-use super::figures::Range;
 use super::machine::{COLORING, Load, Machine};
+use super::range::Range;
 use super::rows::Rows;
 use crate::workspace::Workspace;
 

@@ -1,20 +1,18 @@
 //! The figures: what they are called, what they may be, and what others have.
 
-use std::fmt;
-
 use anyhow::{Context, Result};
 
 use super::coloring;
 use super::holds;
 use super::kicks;
+use super::range::Range;
 use super::regulation;
 use super::rings;
-use super::rows::Rows;
+use super::rows::{ENTRY, Rows};
 use super::switching;
 use crate::size;
 
 /// Names of the rows that are not a line of the guest.
-pub const ENTRY: &str = "entry";
 pub const ENTRY_LARGE: &str = "entry_24k";
 pub const LOAD_PER_MIB: &str = "load_per_mib";
 pub const CODE_AND_RODATA: &str = "code_and_rodata";
@@ -207,28 +205,6 @@ const FIGURES: &[Figure] = &[
         peers: ["70.6 KB", "190 KB", "1,690 KB"],
     },
 ];
-
-/// Smallest and largest of several measurements.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Range {
-    /// Smallest.
-    pub min: u64,
-    /// Largest.
-    pub max: u64,
-}
-
-impl Range {
-    /// One measurement.
-    pub fn exact(value: u64) -> Self {
-        Self { min: value, max: value }
-    }
-}
-
-impl fmt::Display for Range {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "min={} max={}", self.min, self.max)
-    }
-}
 
 /// A figure with what was measured.
 #[derive(Debug)]

@@ -11,10 +11,10 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use object::{Object, ObjectSymbol};
 
-use super::figures::Range;
 use super::kicks;
 use super::log::{self, Event};
 use super::machine::{KICKS, LOCKS, Machine};
+use super::range::Range;
 use super::regulation::WFI;
 use super::rows::Rows;
 use crate::workspace::Workspace;

@@ -5,9 +5,9 @@
 
 use anyhow::{Context, Result, ensure};
 
-use super::figures::Range;
 use super::log::{self, Event};
 use super::machine::{KICKS, Machine};
+use super::range::Range;
 use super::rows::Rows;
 use crate::workspace::Workspace;
 

@@ -5,8 +5,8 @@
 
 use anyhow::{Result, ensure};
 
-use super::figures::Range;
 use super::machine::{IMAGE_START, Machine, REGULATION};
+use super::range::Range;
 use super::rows::Rows;
 use crate::workspace::Workspace;
 

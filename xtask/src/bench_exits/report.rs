@@ -114,7 +114,8 @@ fn grouped(number: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::figures::{Figure, Range};
+    use super::super::figures::Figure;
+    use super::super::range::Range;
     use super::*;
 
     const LIMITED: Figure = Figure {

@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::figures::{ENTRY, Range};
+use super::range::Range;
 
 /// What the console puts before the guest's lines, which themselves start with `bench: `.
 const LABEL: &str = "[bench] bench: ";
+
+/// Row of what lies between reset and the guest's first instruction.
+pub const ENTRY: &str = "entry";
 
 /// Measurements by name.
 #[derive(Debug, Default, Eq, PartialEq)]

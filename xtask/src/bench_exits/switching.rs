@@ -5,8 +5,8 @@
 
 use anyhow::{Result, ensure};
 
-use super::figures::Range;
 use super::machine::{Load, Machine, SWITCHING, WAITING};
+use super::range::Range;
 use super::rows::Rows;
 use crate::workspace::Workspace;
 
