@@ -4,8 +4,7 @@ use abi::limits::{CHANNEL_BYTES_MAX, CHANNELS_MAX, RING_BURST_MAX};
 use units::{Bytes, Duration};
 
 use super::Located;
-use super::names::{vm_named, vms_named};
-use super::read::refuse_twice;
+use super::names::{refuse_twice, vm_named, vms_named};
 use crate::address::PhysicalAddress;
 use crate::diagnostic::Diagnostic;
 use crate::document::Fields;

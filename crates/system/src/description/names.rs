@@ -1,9 +1,30 @@
-//! Names of VMs in tables beside `[[vm]]`.
+//! Names: those that tables have, and those of VMs in tables beside `[[vm]]`.
+
+use std::collections::HashMap;
 
 use super::Located;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Place};
 use crate::document::Fields;
 use crate::suggest;
+
+/// Reports tables that have the `name` of one before them.
+pub(super) fn refuse_twice(at: &Fields<'_>, what: &str, tables: &[Fields<'_>]) {
+    let mut before: HashMap<String, Place> = HashMap::new();
+    for name in tables.iter().filter_map(|table| table.peek("name")) {
+        match before.get(&name.value) {
+            Some(first) => at.add(
+                Diagnostic::new(
+                    "duplicate-name",
+                    format!("two {what} are called `{}`", name.value),
+                )
+                .at(&name.place, "again here")
+                .also(first, "first here")
+                .help("give each its own name"),
+            ),
+            None => drop(before.insert(name.value, name.place)),
+        }
+    }
+}
 
 /// Returns the VM of this name.
 pub(super) fn vm_named(

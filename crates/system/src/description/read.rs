@@ -1,16 +1,16 @@
 //! Reads the top level of a description.
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use policy::color::ColorSet;
 use units::{Bytes, Duration};
 
+use super::names::refuse_twice;
 use super::{
     Located, Objective, System, Vm, bandwidth, chain, channel, colors, limits, locks, read_text,
     servers, trigger, vm,
 };
-use crate::diagnostic::{Diagnostic, Errors, Place, Source};
+use crate::diagnostic::{Diagnostic, Errors, Source};
 use crate::document::{Document, Fields};
 use crate::platform::{self, Platform};
 
@@ -211,25 +211,6 @@ fn board(at: &Fields<'_>, name: Located<String>, folder: &Path) -> Option<Locate
                 });
             }
             None
-        }
-    }
-}
-
-/// Reports tables that have the `name` of one before them.
-pub(super) fn refuse_twice(at: &Fields<'_>, what: &str, tables: &[Fields<'_>]) {
-    let mut before: HashMap<String, Place> = HashMap::new();
-    for name in tables.iter().filter_map(|table| table.peek("name")) {
-        match before.get(&name.value) {
-            Some(first) => at.add(
-                Diagnostic::new(
-                    "duplicate-name",
-                    format!("two {what} are called `{}`", name.value),
-                )
-                .at(&name.place, "again here")
-                .also(first, "first here")
-                .help("give each its own name"),
-            ),
-            None => drop(before.insert(name.value, name.place)),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use units::Duration;
 
 use super::locks::{self, Known};
-use super::read::refuse_twice;
+use super::names::refuse_twice;
 use super::trigger::{self, Ends};
 use super::vcpu::Places;
 use super::{Located, Task, Wcet};

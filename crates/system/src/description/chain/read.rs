@@ -4,7 +4,7 @@ use units::Duration;
 
 use super::{CHAINS_MAX, STEPS_MAX};
 use crate::description::Located;
-use crate::description::read::refuse_twice;
+use crate::description::names::refuse_twice;
 use crate::diagnostic::Diagnostic;
 use crate::document::Fields;
 

@@ -1,8 +1,7 @@
 //! Reads `[[resource]]`.
 
 use super::Resource;
-use crate::description::names::{vm_named, vms_named};
-use crate::description::read::refuse_twice;
+use crate::description::names::{refuse_twice, vm_named, vms_named};
 use crate::description::{Located, PLANNED};
 use crate::diagnostic::Diagnostic;
 use crate::document::Fields;
