@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 use policy::lock::rate::Rate;
 use policy::time::Instant;
 
-use crate::locks::Passage;
 use crate::memory::Evenly;
-use crate::pcpu::NEVER;
+use crate::passage::Passage;
 use crate::random::Random;
 use crate::statistics::TaskStatistics;
+use crate::time::NEVER;
 use crate::{Accesses, Error, Execution, Release, Task};
 
 /// Most jobs of a task that wait behind the one that executes.

@@ -47,6 +47,7 @@ mod job;
 mod locks;
 mod memory;
 mod observer;
+mod passage;
 mod pcpu;
 mod random;
 mod rings;
@@ -54,15 +55,16 @@ mod simulation;
 mod statistics;
 mod system;
 mod tasks;
+mod time;
 mod vcpu;
 
 pub use error::Error;
-pub use locks::{NO_RANK, RESOURCES_MAX};
 pub use observer::{Event, Observer, Silent};
 pub use simulation::{Ended, Limits, Simulation};
 pub use statistics::{TaskStatistics, VcpuStatistics};
 pub use system::{
-    Accesses, Channel, Compensation, Contention, Execution, Locks, Memory, MemoryBudget, Overheads,
-    Pcpu, Pool, Release, Section, Sections, System, Task, TaskPlace, Vcpu,
+    Accesses, Channel, Compensation, Contention, Execution, Locks, Memory, MemoryBudget, NO_RANK,
+    Overheads, Pcpu, Pool, RESOURCES_MAX, Release, Section, Sections, System, Task, TaskPlace,
+    Vcpu,
 };
 pub use tasks::{TASKS_MAX, TaskSet};

@@ -22,9 +22,6 @@ use crate::memory::PcpuMemory;
 use crate::vcpu::VcpuState;
 use crate::{Error, MemoryBudget, Overheads, Pcpu};
 
-/// A time that never comes.
-pub const NEVER: u64 = u64::MAX;
-
 #[derive(Clone, Debug)]
 pub struct PcpuState {
     index: usize,

@@ -2,9 +2,10 @@
 
 use crate::locks::LockState;
 use crate::memory::{self, Bus, Pools};
-use crate::pcpu::{NEVER, PcpuState};
+use crate::pcpu::PcpuState;
 use crate::rings::Rings;
 use crate::statistics::{TaskStatistics, VcpuStatistics};
+use crate::time::NEVER;
 use crate::{Accesses, Error, MemoryBudget, Observer, System};
 
 /// The limits at which a run ends at the latest.

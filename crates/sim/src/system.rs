@@ -49,11 +49,17 @@ pub struct TaskPlace {
     pub task: usize,
 }
 
+/// Maximum number of resources of a simulated system.
+pub const RESOURCES_MAX: usize = 64;
+
+/// Stands for the rank of a VCPU whose tasks have no critical sections.
+pub const NO_RANK: u8 = u8::MAX;
+
 /// The resources of critical sections ([`policy::lock`]).
 #[derive(Clone, Debug, Default)]
 pub struct Locks {
     /// For each resource in the order of their indices, true if it is global. There are at most
-    /// [`crate::RESOURCES_MAX`] resources.
+    /// [`RESOURCES_MAX`] resources.
     pub global: Vec<bool>,
     /// True (vMPCP): VCPUs in global critical sections run before all other VCPUs of their PCPU,
     /// and may overrun their budgets. False (MPCP): their schedulers do not know of the sections.
@@ -61,7 +67,7 @@ pub struct Locks {
     /// The rank of each VCPU among those that share resources: by PCPU, then by VCPU on it. 0 is the
     /// highest priority, each rank is given once, and all of them are below
     /// [`policy::lock::VCPUS_MAX`]. VCPUs whose tasks have no sections may have
-    /// [`crate::NO_RANK`].
+    /// [`NO_RANK`].
     pub ranks: Vec<Vec<u8>>,
     /// The tasks that have critical sections.
     pub tasks: Vec<Sections>,

@@ -3,10 +3,9 @@
 use policy::lock::pcp::Pcp;
 
 use crate::job::Jobs;
-use crate::locks::RESOURCES_MAX;
 use crate::statistics::VcpuStatistics;
 use crate::tasks::{TASKS_MAX, TaskSet};
-use crate::{Error, MemoryBudget, Vcpu};
+use crate::{Error, MemoryBudget, RESOURCES_MAX, Vcpu};
 
 #[derive(Clone, Debug)]
 pub struct VcpuState {

@@ -1,6 +1,6 @@
 //! The accesses of a job that makes them evenly over its execution, as a formula.
 
-use crate::pcpu::NEVER;
+use crate::time::NEVER;
 
 /// The coming accesses of a job of which each is delayed as long as the one before, or alone.
 ///

@@ -3,7 +3,8 @@
 use policy::bandwidth;
 use policy::time::Instant;
 
-use crate::pcpu::{NEVER, PcpuState};
+use crate::pcpu::PcpuState;
+use crate::time::NEVER;
 use crate::{Error, MemoryBudget, System};
 
 #[derive(Clone, Debug, Default)]

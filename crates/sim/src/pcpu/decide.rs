@@ -4,8 +4,9 @@ use policy::bandwidth::NoGrants;
 use policy::cpu::{self, News};
 use policy::time::Instant;
 
-use super::{NEVER, PcpuState};
+use super::PcpuState;
 use crate::memory::{PcpuGrants, Pools};
+use crate::time::NEVER;
 use crate::{Event, Observer};
 
 impl PcpuState {

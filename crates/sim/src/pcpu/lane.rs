@@ -1,8 +1,9 @@
 //! A PCPU as its memory accesses show it while nothing else happens on it.
 
-use super::{NEVER, PcpuState};
+use super::PcpuState;
 use crate::Accesses;
 use crate::memory::Evenly;
+use crate::time::NEVER;
 
 /// The accesses of a PCPU until another event.
 #[derive(Clone, Debug)]

@@ -2,8 +2,9 @@
 
 use std::cmp::Reverse;
 
-use super::{NEVER, PcpuState};
+use super::PcpuState;
 use crate::Accesses;
+use crate::time::NEVER;
 
 impl PcpuState {
     /// Returns the time of the next event. `MEMORY`: memory is accessed; `CONTENTION`: accesses

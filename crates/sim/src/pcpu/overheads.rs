@@ -2,8 +2,9 @@
 
 use policy::cpu;
 
-use super::{NEVER, PcpuState};
+use super::PcpuState;
 use crate::memory::Pools;
+use crate::time::NEVER;
 use crate::{Event, Observer, Overheads};
 
 impl PcpuState {

@@ -5,9 +5,10 @@ use std::collections::binary_heap::PeekMut;
 
 use policy::cpu;
 
-use super::{NEVER, PcpuState};
+use super::PcpuState;
 use crate::locks::LockState;
 use crate::memory::Pools;
+use crate::time::NEVER;
 use crate::{Error, Event, Observer, Overheads};
 
 impl PcpuState {

@@ -10,7 +10,8 @@
 //! The results are those of [`Bus::delay`] at each access, and an observer sees the same events.
 
 use super::Bus;
-use crate::pcpu::{Course, Lane, NEVER, PcpuState};
+use crate::pcpu::{Course, Lane, PcpuState};
+use crate::time::NEVER;
 use crate::{Event, Observer};
 
 /// The limits of a stretch.
