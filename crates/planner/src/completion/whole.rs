@@ -9,6 +9,7 @@
 //! tasks: the same description has the same plan every time.
 
 pub(super) mod bases;
+mod candidate;
 pub(super) mod certificate;
 mod choices;
 mod descend;
@@ -21,12 +22,14 @@ pub(super) mod kinds;
 pub(super) mod longer;
 mod needs;
 pub(super) mod open;
+mod overrun;
 mod patterns;
 pub(super) mod place;
 mod random;
 mod repair;
 mod starts;
 mod structure;
+mod utilization;
 pub(super) mod worth;
 
 use std::cell::Cell;
@@ -38,13 +41,14 @@ use system::plan;
 
 use super::memory::Limits;
 use super::pcpus::{all, vcpu};
+use candidate::Candidate;
 use choices::Choices;
 use fill::Weights;
 use judge::{Judge, Lateness, WHOLE};
 use open::Open;
 use patterns::{Need, Patterns, reopened, with_budgets};
 use random::Random;
-use repair::{Candidate, repair};
+use repair::repair;
 
 /// Candidates that hold and are finished, before the best of them is taken.
 const ENOUGH: usize = 4;
@@ -289,7 +293,7 @@ impl Search<'_, '_> {
 
 /// Returns true if a complete description has a plan, or needs none.
 pub(super) fn is_plan(system: &System) -> bool {
-    let needs_none = || system.platform.value.boot.is_err() && kinds::is_allowed(system);
+    let needs_none = || system.platform.value.boot.is_err() && overrun::is_allowed(system);
     needs_none() || plan::make(system).is_ok()
 }
 

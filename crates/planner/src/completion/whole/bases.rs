@@ -2,11 +2,10 @@
 
 use std::cmp::Reverse;
 
-use analysis::Duration;
 use policy::color::{Color, ColorSet};
 use system::description::{Located, System};
 
-use super::super::pcpus::{At, vcpu};
+use super::super::pcpus::vcpu;
 use super::super::problem::{Problem, free_colors, least_colors};
 use super::super::{colors, periods};
 use super::fill::Weights;
@@ -14,6 +13,7 @@ use super::judge::WHOLE;
 use super::needs;
 use super::open::Open;
 use super::patterns::Patterns;
+use super::utilization::{least_utilization, utilization};
 use crate::search::Planner;
 
 /// How tasks get their VCPUs.
@@ -243,37 +243,6 @@ fn split(system: &System, open: &Open, part: usize, apart: bool) -> Option<Syste
         }
     }
     Some(system)
-}
-
-/// Returns what a task needs, in millionths of a PCPU.
-pub fn utilization(system: &System, (vm, task): At) -> u64 {
-    let of_vm = &system.vms[vm];
-    let task = &of_vm.tasks[task];
-    let colors = task.colors.as_ref().or(of_vm.colors.as_ref()).map(|it| u64::from(it.value.len()));
-    let wcet = match colors {
-        Some(colors) => task.wcet.with_colors(colors),
-        None if of_vm.colors_open.is_some() => {
-            let (short, long) = (task.wcet.shortest().0, task.wcet.longest().0);
-            Duration(short / 2 + long / 2)
-        }
-        None => task.wcet.longest(),
-    };
-    share(wcet, task.period)
-}
-
-/// Returns what a task needs at least, whatever its open colours will be, in millionths of a PCPU.
-pub fn least_utilization(system: &System, (vm, task): At) -> u64 {
-    let (of_vm, described) = (&system.vms[vm], &system.vms[vm].tasks[task]);
-    match of_vm.colors.is_none() && described.colors.is_none() {
-        true => share(described.wcet.shortest(), described.period),
-        false => utilization(system, (vm, task)),
-    }
-}
-
-/// Returns the part of a PCPU in millionths, at least one.
-fn share(wcet: Duration, period: Duration) -> u64 {
-    let share = u128::from(wcet.0) * u128::from(WHOLE) / u128::from(period.0.max(1));
-    share.clamp(1, u128::from(10 * WHOLE)) as u64
 }
 
 /// Returns weights in proportion to what the tasks of each VCPU need; 0 for those without tasks.

@@ -10,8 +10,8 @@ use super::super::pcpus::{At, all, given, late, order, server, vcpu};
 use super::super::problem::grain;
 use super::super::set_class;
 use super::judge::WHOLE;
-use super::kinds;
 use super::open::Open;
+use super::overrun;
 
 /// Steps of the search for the scale of budgets: a factor of up to 2 to the power of [`BITS`] in
 /// 2 to the power of [`BITS`] steps.
@@ -47,7 +47,7 @@ pub fn members(system: &System, pcpu: usize) -> Vec<At> {
 /// weights. Overrun that is open goes where it does not fit.
 pub fn fill(system: &mut System, open: &Open, weights: &Weights, pcpu: usize) {
     fill_budgets(system, open, weights, pcpu);
-    kinds::fit(system, open);
+    overrun::fit(system, open);
 }
 
 fn fill_budgets(system: &mut System, open: &Open, weights: &Weights, pcpu: usize) {

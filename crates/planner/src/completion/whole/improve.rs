@@ -4,7 +4,7 @@ use system::description::System;
 
 use super::super::memory::Limits;
 use super::super::pcpus::{At, all, given, vcpu};
-use super::bases::least_utilization;
+use super::candidate::Candidate;
 use super::choices::Choices;
 use super::descend::Descent;
 use super::exact::{Goal, exact};
@@ -13,7 +13,8 @@ use super::judge::{Judge, WHOLE};
 use super::open::Open;
 use super::patterns::{Need, Patterns, reopened, with_budgets};
 use super::random::Random;
-use super::repair::{Candidate, change, weigh};
+use super::repair::{change, weigh};
+use super::utilization::least_utilization;
 use super::{Request, TO_PLAN, finish, is_plan, search, value, weights_of};
 
 /// Enough effort to try all plans of a small system.

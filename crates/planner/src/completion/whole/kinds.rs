@@ -10,14 +10,15 @@ use system::description::{Server, System};
 use system::plan::{Budget, Class, Locks};
 
 use super::super::memory::Limits;
-use super::super::pcpus::{At, all, given, late, vcpu};
+use super::super::pcpus::{At, all, given, vcpu};
 use super::super::problem::grain;
 use super::super::{Obstacle, set_class, verdict};
+use super::candidate::Candidate;
 use super::fill::{Weights, fill};
 use super::judge::{Judge, Share};
-use super::open::Open;
+use super::open::{Kinds, Open};
+use super::overrun::fit;
 use super::random::Random;
-use super::repair::Candidate;
 use super::{Request, finish, is_plan, value};
 
 #[cfg(test)]
@@ -26,37 +27,6 @@ mod tests;
 /// The kinds, the preferred first where budgets are the same: a deferrable server keeps what its
 /// VCPU does not use, and a sporadic one has it back sooner than a periodic one.
 const KINDS: [Kind; 3] = [Kind::Deferrable, Kind::Sporadic, Kind::Periodic];
-
-/// What of this is open.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Kinds {
-    /// VCPUs whose kinds of servers are open.
-    servers: Vec<At>,
-    /// VCPUs of which it is open whether they overrun.
-    overruns: Vec<At>,
-    /// True if the protocol of locks is open.
-    locks: bool,
-}
-
-impl Kinds {
-    /// Returns what is open.
-    pub fn of(system: &System) -> Self {
-        let which = |is_open: &dyn Fn(&Server) -> bool| -> Vec<At> {
-            let server = |at: At| vcpu(system, at).server.as_ref();
-            all(system).into_iter().filter(|&at| server(at).is_some_and(is_open)).collect()
-        };
-        Self {
-            servers: which(&|server| server.kind_open.is_some()),
-            overruns: which(&|server| server.overrun_open.is_some()),
-            locks: system.locks_open.is_some(),
-        }
-    }
-
-    /// Returns true if nothing is open.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-}
 
 /// A single decision that can be changed.
 #[derive(Clone, Copy, Debug)]
@@ -305,65 +275,6 @@ pub fn change(
         fill(&mut changed, open, &weights, pcpu);
     }
     Some((changed, weights))
-}
-
-/// Takes back overrun that was chosen where there can be none, and makes room for the others in
-/// budgets that are open.
-pub fn fit(system: &mut System, open: &Open) {
-    if open.kinds.overruns.is_empty() {
-        return;
-    }
-    // The end of a budget can come so much later.
-    let late = late(system).0;
-    for &at in &open.kinds.overruns {
-        let (vm, index) = at;
-        let limit = system.hold(vm, index);
-        let grain = grain(system).0.0.max(1);
-        let protocol = system.locks;
-        let Some(server) = system.vms[vm].vcpus[index].server.as_mut() else { continue };
-        if server.overrun.is_none() {
-            continue;
-        }
-        let room = match server.class.value {
-            Class::Reserved(kind, budget)
-                if kind.may_overrun() && protocol == Locks::Vmpcp && limit > Duration(0) =>
-            {
-                budget.period.0.checked_sub(limit.0)
-            }
-            _ => None,
-        };
-        let budget = server.class.value.budget();
-        let Some((room, budget)) = room.zip(budget) else {
-            server.overrun = None;
-            continue;
-        };
-        if budget.budget.0 <= room {
-            continue;
-        }
-        let less = Duration(room.saturating_sub(late) / grain * grain);
-        if !open.budgets.contains(&at) || less < Budget::SHORTEST {
-            server.overrun = None;
-            continue;
-        }
-        set_class(system, at, |class| class.with_budget(Budget { budget: less, ..budget }));
-    }
-}
-
-/// Returns true if every overrun of a complete description has its protocol, its kind of server,
-/// and room in the period.
-pub fn is_allowed(system: &System) -> bool {
-    all(system).into_iter().all(|at| {
-        let overrun = system.overrun(at.0, at.1);
-        let class = vcpu(system, at).server.as_ref().map(|server| server.class.value);
-        match class {
-            _ if overrun == Duration(0) => true,
-            Some(Class::Reserved(kind, budget)) => {
-                let rest = budget.period.0.saturating_sub(budget.budget.0);
-                kind.may_overrun() && system.locks == Locks::Vmpcp && overrun.0 <= rest
-            }
-            _ => false,
-        }
-    })
 }
 
 /// Returns all of this that is decided in a complete description, as numbers.

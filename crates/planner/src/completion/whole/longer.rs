@@ -3,7 +3,6 @@
 use system::description::System;
 use verdict::scale;
 
-use super::bases::least_utilization;
 use super::choices::Choices;
 use super::descend::Descent;
 use super::exact::Goal;
@@ -12,6 +11,7 @@ use super::judge::{Judge, WHOLE, is_separable};
 use super::open::Open;
 use super::patterns::{Need, Patterns, reopened, with_budgets};
 use super::random::Random;
+use super::utilization::least_utilization;
 use super::{Request, TO_PLAN, is_plan, search};
 
 /// Parts by which slack is tried to grow, in millionths.

@@ -1,9 +1,8 @@
 //! What a description leaves open.
 
-use system::description::System;
+use system::description::{Server, System};
 
 use super::super::pcpus::{At, all, given, vcpu};
-use super::kinds::Kinds;
 
 /// The open parts of a description: VCPUs by VM and index, tasks alike.
 #[derive(Clone, Debug, Default)]
@@ -49,5 +48,36 @@ impl Open {
             packs: false,
             lenient: false,
         }
+    }
+}
+
+/// The open kinds of servers, overrun, and protocol of locks.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Kinds {
+    /// VCPUs whose kinds of servers are open.
+    pub servers: Vec<At>,
+    /// VCPUs of which it is open whether they overrun.
+    pub overruns: Vec<At>,
+    /// True if the protocol of locks is open.
+    pub locks: bool,
+}
+
+impl Kinds {
+    /// Returns what is open.
+    pub fn of(system: &System) -> Self {
+        let which = |is_open: &dyn Fn(&Server) -> bool| -> Vec<At> {
+            let server = |at: At| vcpu(system, at).server.as_ref();
+            all(system).into_iter().filter(|&at| server(at).is_some_and(is_open)).collect()
+        };
+        Self {
+            servers: which(&|server| server.kind_open.is_some()),
+            overruns: which(&|server| server.overrun_open.is_some()),
+            locks: system.locks_open.is_some(),
+        }
+    }
+
+    /// Returns true if nothing is open.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
     }
 }

@@ -19,10 +19,9 @@ use super::super::change::percent_less;
 use super::super::pcpus::{At, all, given, late, order, priorities_fit, vcpu};
 use super::super::problem::grain;
 use super::super::set_class;
-use super::bases::utilization;
 use super::judge::{Judge, WHOLE, is_separable};
-use super::kinds::Kinds;
-use super::open::Open;
+use super::open::{Kinds, Open};
+use super::utilization::utilization;
 use crate::vcpus_to_pcpus::budgets_fit;
 use key::key;
 

@@ -7,46 +7,18 @@ use system::plan::Budget;
 use super::super::memory::Limits;
 use super::super::pcpus::{At, all, given, order, priorities_fit, vcpu};
 use super::super::set_class;
-use super::bases::utilization;
+use super::candidate::Candidate;
 use super::fill::{Weights, fill, members};
-use super::judge::{Judge, Judgement, Lateness, Share, WHOLE};
+use super::judge::{Judge, Lateness, Share, WHOLE};
 use super::kinds;
 use super::open::Open;
 use super::random::Random;
+use super::utilization::utilization;
 
 /// Rounds in which only weights change.
 const WEIGHINGS: usize = 6;
 /// Changes that are tried before one that helps little is enough.
 const TRIALS: usize = 24;
-
-/// A candidate with its judgement.
-#[derive(Clone, Debug)]
-pub struct Candidate {
-    /// A complete description.
-    pub system: System,
-    /// How budgets are shared.
-    pub weights: Weights,
-    /// What the judge says.
-    pub judgement: Judgement,
-}
-
-impl Candidate {
-    /// Judges a description; `None` if it is no plan.
-    pub fn new(judge: &Judge<'_>, system: System, weights: Weights) -> Option<Self> {
-        let judgement = judge.judge(&system)?;
-        Some(Self { system, weights, judgement })
-    }
-
-    /// Returns true if it holds.
-    pub fn holds(&self) -> bool {
-        self.judgement.holds()
-    }
-
-    /// Returns how far it is from that.
-    pub fn lateness(&self) -> Lateness {
-        self.judgement.lateness()
-    }
-}
 
 /// Returns the best candidate that is found from this one by at most so many changes.
 pub fn repair(

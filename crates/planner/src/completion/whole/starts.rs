@@ -4,11 +4,11 @@
 use system::description::System;
 
 use super::bases::{self, Colors, Periods, Tasks};
+use super::candidate::Candidate;
 use super::fill::{Weights, fill};
 use super::judge::WHOLE;
 use super::kinds;
 use super::place::{Way, place};
-use super::repair::Candidate;
 use super::{Search, close, decisions};
 use crate::completion::pcpus::{all, given};
 

@@ -1,6 +1,7 @@
 use std::path::Path;
 
 use super::*;
+use crate::completion::whole::overrun::is_allowed;
 
 /// A VM with a section of 1 ms, and 0.1 ms more for the hypervisor, in each period of 5 ms.
 fn system(vcpu: &str) -> System {
