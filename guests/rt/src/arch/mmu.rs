@@ -12,7 +12,7 @@
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use super::{cpu, stacks, start};
+use super::{cpu, layout, stacks};
 
 const ENTRIES: usize = 512;
 const GIB: usize = 1 << 30;
@@ -69,7 +69,7 @@ pub(super) extern "C" fn build_tables(device_tree: usize) {
             RAM_PAGES.0[page % MIB_2 / PAGE].store(page as u64 | attributes | TABLE, Relaxed);
         }
     };
-    let layout = start::layout();
+    let layout = layout::layout();
     map(RAM_BASE, layout.image, NORMAL | READ_ONLY | NO_EXECUTE);
     map(layout.image, layout.rodata, NORMAL | READ_ONLY | EL0_NO_EXECUTE);
     map(layout.rodata, layout.data, NORMAL | READ_ONLY | NO_EXECUTE);

@@ -6,9 +6,9 @@
 
 use core::arch::asm;
 
-use super::exceptions::{Fault, catch};
+use super::fault::{Fault, catch};
+use super::layout;
 use super::mmu::{self, Window};
-use super::start;
 
 /// Which memory type an address is accessed with.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -54,7 +54,7 @@ impl Form {
 /// The address as it goes out, at most 40 bits.
 fn outside(ipa: u64) -> u64 {
     let ipa = ipa & ((1 << 40) - 1);
-    assert!(!start::owns(ipa) && !start::owns(ipa + 15), "{ipa:#x} belongs to this program");
+    assert!(!layout::owns(ipa) && !layout::owns(ipa + 15), "{ipa:#x} belongs to this program");
     ipa
 }
 

@@ -2,8 +2,8 @@
 
 use core::arch::asm;
 
-use super::exceptions::{self, Fault};
-use super::start;
+use super::fault::{self, Fault};
+use super::layout;
 
 const CPU_ON: [u64; 2] = [0x8400_0003, 0xc400_0003];
 
@@ -16,7 +16,7 @@ const CPU_ON: [u64; 2] = [0x8400_0003, 0xc400_0003];
 pub fn hvc(function: u64, arguments: [u64; 7]) -> [u64; 4] {
     let starts_a_processor = CPU_ON.contains(&(function & 0xffff_ffff));
     assert!(
-        !starts_a_processor || !start::owns(arguments[1]),
+        !starts_a_processor || !layout::owns(arguments[1]),
         "CPU_ON into this program, at {:#x}",
         arguments[1]
     );
@@ -50,7 +50,7 @@ pub(super) unsafe fn hvc_unchecked(function: u64, arguments: [u64; 7]) -> [u64; 
 pub fn try_hvc(function: u64) -> Result<[u64; 4], Fault> {
     let mut results = [0; 4];
     // SAFETY: without the call, `results` holds its arguments.
-    unsafe { exceptions::catch(|| results = hvc(function, [0; 7])) }.map_or(Ok(results), Err)
+    unsafe { fault::catch(|| results = hvc(function, [0; 7])) }.map_or(Ok(results), Err)
 }
 
 /// The call `function` without arguments by SMC; a hypervisor may make the instruction undefined.
@@ -60,7 +60,7 @@ pub fn try_smc(function: u64) -> Result<[u64; 4], Fault> {
     // SAFETY: as in `hvc`; the functions asked for have no arguments. Without the call, `results`
     // holds its arguments.
     let fault = unsafe {
-        exceptions::catch(|| {
+        fault::catch(|| {
             asm!(
                 "smc #0",
                 inout("x0") *x0, inout("x1") *x1, inout("x2") *x2, inout("x3") *x3,

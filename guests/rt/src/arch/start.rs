@@ -2,8 +2,8 @@
 
 use core::arch::global_asm;
 use core::ops::Range;
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use super::layout::{self, layout};
 use super::{cpu, mmu, secondary, stacks};
 use crate::{arguments, console, hypercall, interrupts, println, psci};
 
@@ -23,47 +23,11 @@ global_asm!(
 );
 
 unsafe extern "C" {
-    static __image_start: u8;
-    static __rodata_start: u8;
-    static __data_start: u8;
-    static __image_end: u8;
     static patched_arguments: [u8; 184];
 }
 
 unsafe extern "Rust" {
     fn guest_main();
-}
-
-/// Addresses of the parts of the image, each a multiple of 4 KiB.
-pub(super) struct Layout {
-    /// Start of the image: header and code.
-    pub image: usize,
-    /// Start of the constants.
-    pub rodata: usize,
-    /// Start of data, stacks and zeroed memory.
-    pub data: usize,
-    /// End of the image.
-    pub end: usize,
-}
-
-pub(super) fn layout() -> Layout {
-    Layout {
-        image: (&raw const __image_start) as usize,
-        rodata: (&raw const __rodata_start) as usize,
-        data: (&raw const __data_start) as usize,
-        end: (&raw const __image_end) as usize,
-    }
-}
-
-/// Start and end of the device tree, once it has been found.
-static TREE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
-
-/// Whether this address belongs to the program: its image with all its memory, or its device tree.
-pub(super) fn owns(address: u64) -> bool {
-    let layout = layout();
-    let [tree_start, tree_end] = [0, 1].map(|i: usize| TREE[i].load(Relaxed));
-    (layout.image as u64..layout.end as u64).contains(&address)
-        || (tree_start..tree_end).contains(&address)
 }
 
 extern "C" fn enter(device_tree: usize) -> ! {
@@ -99,8 +63,7 @@ unsafe fn device_tree_at(address: usize) -> Option<&'static [u8]> {
     if magic != 0xd00d_feed || bytes > limit {
         return None;
     }
-    TREE[0].store(address as u64, Relaxed);
-    TREE[1].store((address + bytes) as u64, Relaxed);
+    layout::keep_tree(address as u64..(address + bytes) as u64);
     // SAFETY: mapped memory that nobody writes to.
     Some(unsafe { core::slice::from_raw_parts(address as *const u8, bytes) })
 }

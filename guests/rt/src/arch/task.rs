@@ -4,7 +4,8 @@ use core::arch::asm;
 
 use policy::color::{ColorSet, OutOfFrames, Rotation};
 
-use super::exceptions::Frame;
+use super::frame::Frame;
+use super::service;
 use super::space::{self, AddressSpace, USER_BASE};
 use crate::coloring::Memory;
 
@@ -94,7 +95,7 @@ extern "C" fn execute(body: *const (), data: *mut u64, words: usize, context: u6
 
 extern "C" fn execute_and_end(body: *const (), data: *mut u64, words: usize, context: u64) -> ! {
     execute(body, data, words, context);
-    super::exceptions::end_thread()
+    service::end_thread()
 }
 
 /// A thread that does not run: its registers and its address space.

@@ -3,9 +3,11 @@
 use core::arch::{asm, global_asm};
 use core::sync::atomic::Ordering::SeqCst;
 
-use super::exceptions::{self, Fault, Frame};
+use super::fault::{self, Fault};
+use super::frame::Frame;
 use super::lock::InterruptLock;
 use super::ram::Words;
+use super::service::ENTER_USER;
 use super::space;
 use super::tables::Tables;
 
@@ -83,8 +85,8 @@ pub fn run(
     // that is not used.
     let fault = unsafe {
         space::enter(tables.address());
-        let fault = exceptions::catch(|| {
-            asm!("svc #{}", const exceptions::ENTER_USER, inout("x0") &raw const frame => result);
+        let fault = fault::catch(|| {
+            asm!("svc #{}", const ENTER_USER, inout("x0") &raw const frame => result);
         });
         space::enter(before);
         fault
