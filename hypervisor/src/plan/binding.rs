@@ -2,8 +2,11 @@
 
 use alloc::boxed::Box;
 
+use abi::limits::SHARED_INTERRUPTS;
+use abi::plan::names;
+
 use super::tree::{self, Node};
-use super::{PlanError, Problem, Range, Refusal};
+use super::{Mapping, PlanError, Problem, Range, Refusal};
 use crate::arch::page_table::PAGE_BYTES;
 use crate::arch::text::ascii;
 
@@ -186,4 +189,27 @@ pub fn range(cells: &[u8], index: usize) -> Result<Range, &'static str> {
     } else {
         Ok(Range { start, bytes })
     }
+}
+
+/// Reads registers of the machine and where the guest has them.
+#[inline(never)]
+pub fn mapping(node: Node<'_>) -> Result<Mapping, Refusal<'_>> {
+    let guest = node.range(names::REG)?;
+    let host = node.range(names::HOST_REG)?;
+    if guest.bytes != host.bytes {
+        return Err(node.error(names::HOST_REG, Problem::Sizes(host.bytes, guest.bytes)));
+    }
+    Ok(Mapping { guest, host: host.start })
+}
+
+/// Refuses what is not the INTID of a shared interrupt.
+pub fn shared_interrupt<'a>(
+    node: Node<'a>,
+    property: &'static str,
+    number: u32,
+) -> Result<u32, Refusal<'a>> {
+    if SHARED_INTERRUPTS.contains(&number) {
+        return Ok(number);
+    }
+    Err(node.error(property, Problem::Interrupt(number.into())))
 }

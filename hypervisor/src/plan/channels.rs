@@ -10,8 +10,8 @@ use policy::color::Stripe;
 use policy::lock::rate::Rate;
 use policy::time::Duration;
 
-use super::vm::{self, Vm, wrong_name};
-use super::{Clock, Mapping, Node, Problem, Ram, Range, Refusal, tree};
+use super::vm::{Vm, wrong_name};
+use super::{Clock, Mapping, Node, Problem, Ram, Range, Refusal, binding, tree};
 use crate::arch::page_table::PAGE_BYTES;
 
 /// Memory that one VM writes and others read.
@@ -93,7 +93,7 @@ fn channel<'a>(
     if let Some(why) = wrong_name(name) {
         return Err(node.error(names::CHANNEL_NAME, Problem::Text(why)));
     }
-    let memory = vm::mapping(node)?;
+    let memory = binding::mapping(node)?;
     if memory.guest.bytes > CHANNEL_BYTES_MAX {
         return Err(node.error(names::REG, Problem::Text("has more than 8 MiB")));
     }

@@ -10,7 +10,7 @@ use policy::bandwidth::{self, Account, Parameters, Pool};
 use policy::time::{Duration, Instant};
 
 use super::server::refuse;
-use super::{Clock, Node, Problem, Refusal, platform, tree};
+use super::{Clock, Node, Problem, Refusal, binding, tree};
 use crate::arch::counter::width::Width;
 
 /// What counts the memory accesses of each PCPU.
@@ -144,7 +144,7 @@ pub fn counter(node: Node<'_>, cpus: usize, console: u32) -> Result<Counter, Ref
         return Err(node.error(names::INTERRUPTS, Problem::Text(text)));
     }
     for (index, &intid) in interrupts.iter().enumerate() {
-        platform::shared_interrupt(node, names::INTERRUPTS, intid)?;
+        binding::shared_interrupt(node, names::INTERRUPTS, intid)?;
         if intid == console || interrupts.iter().take(index).any(|&other| other == intid) {
             return Err(node.error(names::INTERRUPTS, Problem::InterruptTwice(intid.into())));
         }

@@ -11,6 +11,7 @@ mod error;
 mod locks;
 mod memory;
 mod platform;
+mod ram;
 mod server;
 mod ticks;
 mod tree;
@@ -26,15 +27,13 @@ pub use error::{PlanError, Problem, Refusal};
 pub use locks::{Locks, Resource};
 pub use memory::{Compensation, Counter, MemoryBudget, Source, VmBudget};
 pub use platform::{Gic, GuestGic, Llc, Platform, Serial};
+pub use ram::Ram;
 pub use server::Server;
 pub use tree::{Node, Property, Tree};
 pub use vm::{Boot, Coloring, Device, Load, Policy, Vcpu, Vm};
 
 use ::abi::plan::{self as abi, names};
-use policy::color::{ColorSet, Stripe};
 use ticks::Clock;
-
-use crate::arch::page_table::PAGE_BYTES;
 
 /// A range of addresses: not empty, page aligned, without wrap-around.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -81,40 +80,6 @@ impl Mapping {
     /// The range in the machine.
     pub fn host_range(self) -> Range {
         Range { start: self.host, bytes: self.guest.bytes }
-    }
-}
-
-/// RAM of a VM, or of the hypervisor.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Ram {
-    /// As the guest sees it (IPA).
-    pub guest: Range,
-    /// The area of the machine in which it lies (PA).
-    pub host: Range,
-    /// Its colours; without any it has all frames of the area.
-    pub colors: Option<ColorSet>,
-    /// Which frame of the machine is page i of the guest.
-    pub stripe: Stripe,
-}
-
-impl Ram {
-    /// Whether the two may share a frame.
-    pub fn overlaps(&self, other: &Self) -> bool {
-        let disjoint = match (self.colors, other.colors) {
-            (Some(colors), Some(others)) => colors.is_disjoint(others),
-            _ => false,
-        };
-        self.host.overlaps(other.host) && !disjoint
-    }
-
-    /// Pages of the guest.
-    pub fn pages(&self) -> u64 {
-        self.guest.bytes / PAGE_BYTES
-    }
-
-    /// Frames of the stripe in the area.
-    pub fn frames(&self) -> u64 {
-        self.stripe.count(self.host.bytes)
     }
 }
 

@@ -2,11 +2,12 @@
 
 use alloc::vec::Vec;
 
-use abi::limits::{PRICE_MAX_NS, SHARED_INTERRUPTS, WORD_BYTES};
+use abi::limits::{PRICE_MAX_NS, WORD_BYTES};
 use abi::plan::{names, words};
 use policy::color::{ColorSet, Stripe};
 
-use super::vm::ram;
+use super::binding::shared_interrupt;
+use super::ram::ram;
 use super::{Clock, Counter, MAX_CPUS, Mapping, Node, Problem, Ram, Range, Refusal, memory};
 use crate::arch::page_table::PAGE_BYTES;
 
@@ -312,16 +313,4 @@ fn serial(node: Node<'_>, cpus: usize) -> Result<Serial, Refusal<'_>> {
         return Err(node.error(names::PCPU, Problem::NoPcpu(pcpu, cpus)));
     }
     Ok(Serial { registers: node.range(names::REG)?, interrupt, pcpu })
-}
-
-/// Refuses what is not the INTID of a shared interrupt.
-pub fn shared_interrupt<'a>(
-    node: Node<'a>,
-    property: &'static str,
-    number: u32,
-) -> Result<u32, Refusal<'a>> {
-    if SHARED_INTERRUPTS.contains(&number) {
-        return Ok(number);
-    }
-    Err(node.error(property, Problem::Interrupt(number.into())))
 }

@@ -9,19 +9,21 @@ use abi::limits::NAME_MAX;
 use abi::plan::{names, words};
 use abi::{bell, doorbell};
 use policy::bandwidth::Account;
-use policy::color::{Area, ColorSet, Stripe, StripeError};
+use policy::color::Area;
 use policy::lock::rate::Rate;
 use policy::time::Instant;
 
-use super::platform::{guest_gic, shared_interrupt};
+use super::binding::shared_interrupt;
+use super::platform::guest_gic;
+use super::ram::{colored, ram};
 use super::{
-    Clock, Counter, End, GuestGic, Llc, MAX_CPUS, Mapping, MemoryBudget, Node, Platform, Problem,
-    Ram, Range, Refusal, Server, VmBudget, memory, server,
+    Clock, Counter, End, GuestGic, Llc, MAX_CPUS, MemoryBudget, Node, Platform, Problem, Ram,
+    Range, Refusal, Server, VmBudget, memory, server,
 };
 use crate::arch::page_table::PAGE_BYTES;
 use crate::payload::BlobName;
 
-pub use device::{Device, mapping};
+pub use device::Device;
 
 /// Colours besides its own that tasks of a VM can ask for (vCache, section 4.2).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -352,34 +354,6 @@ fn vcpus<'a>(
         return Err(node.node_error(Problem::Count(vcpus.len(), "VCPUs")));
     }
     Ok(vcpus)
-}
-
-/// Reads a region of RAM, of a VM or the hypervisor's.
-pub fn ram(node: Node<'_>, color_mask: u64) -> Result<Ram, Refusal<'_>> {
-    node.only(&[names::DEVICE_TYPE, names::REG, names::HOST_REG, names::COLORS], &[])?;
-    if node.value(names::COLORS).is_none() {
-        let Mapping { guest, host } = mapping(node)?;
-        let stripe = Stripe::contiguous(host, PAGE_BYTES);
-        return Ok(Ram { guest, host: Range { start: host, ..guest }, colors: None, stripe });
-    }
-    colored(node, node.range(names::REG)?, color_mask)
-}
-
-/// An area with colours.
-fn colored(node: Node<'_>, guest: Range, color_mask: u64) -> Result<Ram, Refusal<'_>> {
-    if color_mask == 0 {
-        return Err(node.error(names::COLORS, Problem::Text("needs the node /platform/llc")));
-    }
-    let host = node.range(names::HOST_REG)?;
-    let colors = ColorSet::from_bits(node.long(names::COLORS)?);
-    match Stripe::new(PAGE_BYTES, color_mask, colors, host.start) {
-        Ok(stripe) => Ok(Ram { guest, host, colors: Some(colors), stripe }),
-        Err(StripeError::Start { .. }) => {
-            Err(node
-                .error(names::HOST_REG, Problem::Text("must start where colours begin to repeat")))
-        }
-        Err(_) => Err(node.error(names::COLORS, Problem::Text("must be colours of /platform/llc"))),
-    }
 }
 
 fn coloring<'a>(node: Node<'a>, memory: &[Ram], color_mask: u64) -> Result<Coloring, Refusal<'a>> {

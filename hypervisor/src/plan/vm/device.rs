@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use abi::plan::names;
 
-use super::super::platform::shared_interrupt;
+use super::super::binding::{mapping, shared_interrupt};
 use super::super::{Mapping, Node, Problem, Refusal, tree};
 
 /// A device that a VM owns.
@@ -56,15 +56,4 @@ fn interrupts<'a>(node: Node<'a>, property: &'static str) -> Result<&'a [u8], Re
         at += 4;
     }
     Ok(cells)
-}
-
-/// Reads registers of the machine and where the guest has them.
-#[inline(never)]
-pub fn mapping(node: Node<'_>) -> Result<Mapping, Refusal<'_>> {
-    let guest = node.range(names::REG)?;
-    let host = node.range(names::HOST_REG)?;
-    if guest.bytes != host.bytes {
-        return Err(node.error(names::HOST_REG, Problem::Sizes(host.bytes, guest.bytes)));
-    }
-    Ok(Mapping { guest, host: host.start })
 }
