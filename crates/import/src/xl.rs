@@ -71,12 +71,12 @@ pub fn read(domains: &[Arc<Source>], scripts: &[Arc<Source>]) -> Result<Vec<Vm>,
             let has = |vm: &&Vm| vm.name == it.domain;
             let Some(vm) = vms.iter().find(has) else {
                 let help = format!("give the file of `{}`, too", it.domain.escape_debug());
-                mistakes.push(mistake(&it.place, "the name of one of the domains", &help));
+                mistakes.push(*mistake(&it.place, "the name of one of the domains", &help));
                 continue;
             };
             if it.vcpu.is_some_and(|vcpu| vcpu >= vm.vcpus.len() as u64) {
                 let help = format!("`{}` has {} VCPUs, from 0", it.domain, vm.vcpus.len());
-                mistakes.push(mistake(&it.place, "the number of one of its VCPUs", &help));
+                mistakes.push(*mistake(&it.place, "the number of one of its VCPUs", &help));
             }
         }
     }
@@ -119,8 +119,8 @@ impl Domain {
         Some(self.settings.remove(index))
     }
 
-    fn ok<T>(&mut self, result: Result<T, Diagnostic>) -> Option<T> {
-        result.map_err(|mistake| self.mistakes.push(mistake)).ok()
+    fn ok<T>(&mut self, result: Result<T, Box<Diagnostic>>) -> Option<T> {
+        result.map_err(|mistake| self.mistakes.push(*mistake)).ok()
     }
 
     fn text(&mut self, key: &str) -> Option<String> {
@@ -168,7 +168,7 @@ impl Domain {
         let mut runs = Vec::new();
         for item in setting.item.list() {
             let run = set(item).and_then(|_| item.text(""));
-            runs.extend(run.map(str::to_owned).map_err(|it| self.mistakes.push(it)).ok());
+            runs.extend(run.map(str::to_owned).map_err(|it| self.mistakes.push(*it)).ok());
         }
         let note = "one for each page of a way, as Xen counts them";
         self.lines.push(Line::noted("colors", quoted(&runs.join(",")), note));
@@ -213,7 +213,7 @@ impl Domain {
                 "restart" | "rename-restart" | "coredump-restart" => {
                     self.lines.push(Line::key(key, quoted("restart")));
                 }
-                _ => self.mistakes.push(mistake(&setting.item.place, words, "use one of these")),
+                _ => self.mistakes.push(*mistake(&setting.item.place, words, "use one of these")),
             }
         }
     }

@@ -51,13 +51,13 @@ pub fn read(source: &Arc<Source>) -> Result<File, Errors> {
         }
         if let Err(mistake) = reader.setting(&mut file) {
             mistakes.push(*mistake);
-            reader.to_end_of_line();
+            reader.skip_line();
         }
     }
     Errors::unless_none(mistakes, file)
 }
 
-type Result1<T> = Result<T, Box<Diagnostic>>;
+type Checked<T> = Result<T, Box<Diagnostic>>;
 
 struct Reader<'s> {
     source: &'s Arc<Source>,
@@ -73,14 +73,14 @@ impl<'s> Reader<'s> {
     fn skip(&mut self, characters: &[char]) {
         loop {
             match self.rest().chars().next() {
-                Some('#') if characters.contains(&'#') => self.to_end_of_line(),
+                Some('#') if characters.contains(&'#') => self.skip_line(),
                 Some(it) if characters.contains(&it) => self.at += it.len_utf8(),
                 _ => return,
             }
         }
     }
 
-    fn to_end_of_line(&mut self) {
+    fn skip_line(&mut self) {
         self.at += self.rest().find('\n').unwrap_or(self.rest().len());
     }
 
@@ -89,7 +89,7 @@ impl<'s> Reader<'s> {
     }
 
     /// A mistake at the next character.
-    fn mistake<T>(&self, expected: &str, help: &str) -> Result1<T> {
+    fn mistake<T>(&self, expected: &str, help: &str) -> Checked<T> {
         let next = self.rest().chars().next().filter(|it| *it != '\n');
         let found = match next {
             None => "the end of the line".into(),
@@ -109,7 +109,7 @@ impl<'s> Reader<'s> {
         &rest[..length]
     }
 
-    fn setting(&mut self, file: &mut File) -> Result1<()> {
+    fn setting(&mut self, file: &mut File) -> Checked<()> {
         let start = self.at;
         let part = |it: char| it.is_ascii_lowercase() || it.is_ascii_digit() || it == '_';
         let key = self.word(part);
@@ -144,7 +144,7 @@ impl<'s> Reader<'s> {
         Ok(())
     }
 
-    fn value(&mut self, depth: usize) -> Result1<Item> {
+    fn value(&mut self, depth: usize) -> Checked<Item> {
         self.skip(if depth > 0 { &[' ', '\t', '\r', '\n', '#'] } else { &[' ', '\t'] });
         let start = self.at;
         let value = match self.rest().chars().next() {
@@ -161,7 +161,7 @@ impl<'s> Reader<'s> {
         Ok(Item { value, place: self.place(start..self.at) })
     }
 
-    fn list(&mut self, depth: usize) -> Result1<Vec<Item>> {
+    fn list(&mut self, depth: usize) -> Checked<Vec<Item>> {
         self.at += 1;
         let space = [' ', '\t', '\r', '\n', '#'];
         let mut items = Vec::new();
@@ -182,7 +182,7 @@ impl<'s> Reader<'s> {
         Ok(items)
     }
 
-    fn text(&mut self, quote: char) -> Result1<String> {
+    fn text(&mut self, quote: char) -> Checked<String> {
         self.at += 1;
         let mut text = String::new();
         loop {
@@ -200,7 +200,7 @@ impl<'s> Reader<'s> {
     }
 
     /// What a backslash stands for.
-    fn escaped(&mut self) -> Result1<char> {
+    fn escaped(&mut self) -> Checked<char> {
         let number = |digits: &str, base| u8::from_str_radix(digits, base).ok().map(char::from);
         let (escaped, length) = match self.rest().as_bytes() {
             [b'n', ..] => (Some('\n'), 1),

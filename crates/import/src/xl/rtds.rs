@@ -36,7 +36,7 @@ pub fn read(script: &Arc<Source>) -> Result<Vec<Parameters>, Errors> {
             let place = Place::new(script, start..start + line.trim_end().len());
             match read_options(options, &place) {
                 Ok(them) => all.extend(them),
-                Err(mistake) => mistakes.push(mistake),
+                Err(mistake) => mistakes.push(*mistake),
             }
         }
         start += line.len();
@@ -49,7 +49,7 @@ pub fn read(script: &Arc<Source>) -> Result<Vec<Parameters>, Errors> {
 }
 
 /// Each `-v` begins the parameters of a VCPU; without `-v` they are those of all.
-fn read_options(options: &str, place: &Place) -> Result<Vec<Parameters>, Diagnostic> {
+fn read_options(options: &str, place: &Place) -> Result<Vec<Parameters>, Box<Diagnostic>> {
     let mut domain = None;
     let mut all: Vec<Parameters> = Vec::new();
     let mut words = options.split_whitespace().map(|it| it.trim_matches(['\'', '"']));

@@ -8,13 +8,14 @@ use super::file::{Item, Value};
 const NUMBER_MAX: u64 = 1023;
 
 /// Returns a mistake at a value.
-pub fn mistake(place: &Place, expected: &str, help: &str) -> Diagnostic {
-    Diagnostic::new("wrong-value", format!("expected {expected}")).at(place, "here").help(help)
+pub fn mistake(place: &Place, expected: &str, help: &str) -> Box<Diagnostic> {
+    let mistake = Diagnostic::new("wrong-value", format!("expected {expected}"));
+    Box::new(mistake.at(place, "here").help(help))
 }
 
 impl Item {
     /// Returns a text.
-    pub fn text(&self, help: &str) -> Result<&str, Diagnostic> {
+    pub fn text(&self, help: &str) -> Result<&str, Box<Diagnostic>> {
         match &self.value {
             Value::Text(text) => Ok(text),
             Value::List(_) => Err(mistake(&self.place, "one value, no list", help)),
@@ -22,7 +23,7 @@ impl Item {
     }
 
     /// Returns a number between two others.
-    pub fn number(&self, least: u64, most: u64, help: &str) -> Result<u64, Diagnostic> {
+    pub fn number(&self, least: u64, most: u64, help: &str) -> Result<u64, Box<Diagnostic>> {
         let number = number(self.text(help)?).filter(|it| (least..=most).contains(it));
         let expected = format!("a number from {least} to {most}");
         number.ok_or_else(|| mistake(&self.place, &expected, help))
@@ -51,7 +52,7 @@ fn hexadecimal(digits: &str) -> Option<u64> {
 }
 
 /// Returns the numbers of `0-3,5,^1`, in order; `None`: all that there are.
-pub fn set(item: &Item) -> Result<Option<Vec<u64>>, Diagnostic> {
+pub fn set(item: &Item) -> Result<Option<Vec<u64>>, Box<Diagnostic>> {
     let help = "write numbers, ranges and exceptions, as \"0-3,5,^1\", or \"all\"";
     let text = item.text(help)?;
     if text.trim() == "all" {
@@ -85,7 +86,7 @@ pub struct Frames {
 }
 
 /// Returns the frames of `FRAME,NUMBER[@FRAME OF THE GUEST]`, all hexadecimal.
-pub fn frames(item: &Item) -> Result<Frames, Diagnostic> {
+pub fn frames(item: &Item) -> Result<Frames, Box<Diagnostic>> {
     let help = "write \"FRAME,NUMBER\" or \"FRAME,NUMBER@FRAME OF THE GUEST\", all hexadecimal, below 0x1000000000";
     let text = item.text(help)?;
     let bytes = |text: &str| {

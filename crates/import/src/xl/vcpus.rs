@@ -42,7 +42,12 @@ impl Domain {
 }
 
 /// `cpus` is a set for all VCPUs, or a list with one for each.
-fn affinity(cpus: &Item, index: usize, count: usize, vcpu: &mut Vcpu) -> Result<(), Diagnostic> {
+fn affinity(
+    cpus: &Item,
+    index: usize,
+    count: usize,
+    vcpu: &mut Vcpu,
+) -> Result<(), Box<Diagnostic>> {
     let (item, each) = match &cpus.value {
         Value::Text(_) => (cpus, false),
         Value::List(items) => match items.get(index) {
