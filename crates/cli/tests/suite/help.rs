@@ -1,9 +1,12 @@
 //! Completions, man pages, and colours of texts.
 
 use std::fs;
+use std::io::{Read, Write};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
 
-use testing::sandbox;
+use testing::{eventually, sandbox, terminal};
 
 #[test]
 fn bash_completes_commands_options_and_values() {
@@ -29,6 +32,93 @@ fn bash_completes_commands_options_and_values() {
         let output = String::from_utf8(output.expect("bash starts").stdout).expect("text");
         assert_eq!(output.trim_end(), expected, "{words}");
     }
+}
+
+/// Returns true if a shell is here; says so if not.
+fn has(shell: &str) -> bool {
+    let found = Command::new(shell).arg("--version").output().is_ok_and(|it| it.status.success());
+    if !found {
+        eprintln!("{shell} is not installed: its completions are not executed");
+    }
+    found
+}
+
+#[test]
+fn fish_completes_commands_options_and_values() {
+    if !has("fish") {
+        return;
+    }
+    let sandbox = sandbox!();
+    sandbox.write("completions", &sandbox.bulkhead(&["completions", "fish"]).stdout);
+    for (line, expected) in [
+        ("bulkhead ch", &["check"][..]),
+        ("bulkhead check --s", &["--sensitivity"]),
+        ("bulkhead export --to x", &["xen", "xvisor"]),
+        ("bulkhead import ", &["dtb", "help", "jailhouse", "xl"]),
+    ] {
+        let script = format!("source completions; complete -C '{line}'");
+        let mut fish = Command::new("fish");
+        // It keeps a history.
+        fish.env("HOME", sandbox.path("home")).env("XDG_DATA_HOME", sandbox.path("home"));
+        let output =
+            fish.current_dir(sandbox.path("")).args(["--no-config", "-c", &script]).output();
+        let output = String::from_utf8(output.expect("fish starts").stdout).expect("text");
+        // A word, and what it means behind a tab.
+        let words: Vec<&str> = output
+            .lines()
+            .filter_map(|it| it.split('\t').next())
+            .filter(|it| !it.starts_with("--") || line.ends_with("--s"))
+            .collect();
+        assert_eq!(words, expected, "{line}: {output}");
+    }
+}
+
+/// Zsh completes only what is typed at a terminal.
+#[test]
+fn zsh_completes_commands_and_values_at_a_terminal() {
+    if !has("zsh") {
+        return;
+    }
+    let sandbox = sandbox!();
+    sandbox.write("_bulkhead", &sandbox.bulkhead(&["completions", "zsh"]).stdout);
+    let (ours, theirs) = terminal();
+    let copy = || Stdio::from(theirs.try_clone().expect("a copy"));
+    let mut zsh = Command::new("zsh")
+        .args(["-f", "-i"])
+        .current_dir(sandbox.path(""))
+        .env("TERM", "xterm")
+        .stdin(copy())
+        .stdout(copy())
+        .stderr(copy())
+        .spawn()
+        .expect("zsh starts");
+    drop(theirs);
+    let (mut screen, shown) = (fs::File::from(ours), Arc::new(Mutex::new(String::new())));
+    let (mut keys, seen) = (screen.try_clone().expect("a copy"), Arc::clone(&shown));
+    let reader = thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        // Fails when zsh has gone.
+        while let Ok(count @ 1..) = screen.read(&mut buffer) {
+            let text = String::from_utf8_lossy(&buffer[..count]).into_owned();
+            seen.lock().expect("nobody panics").push_str(&text);
+        }
+    });
+    let mut press = |what: &str, expected: &str| {
+        shown.lock().expect("nobody panics").clear();
+        keys.write_all(what.as_bytes()).expect("a terminal");
+        eventually(expected, || shown.lock().expect("nobody panics").contains(expected));
+    };
+    press(
+        "PS1='rea''dy> '; fpath=($PWD $fpath); autoload -U compinit; compinit -u -D\n",
+        "ready> ",
+    );
+    press("bulkhead ch\t", "check");
+    // Ctrl-U removes the line; several possibilities are listed.
+    press("\x15bulkhead export --to x\t\t", "xvisor");
+    press("\x15bulkhead check --sen\t", "sitivity");
+    keys.write_all(b"\x15exit\n").expect("a terminal");
+    zsh.wait().expect("it ends");
+    reader.join().expect("it ends");
 }
 
 #[test]
