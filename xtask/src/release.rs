@@ -1,7 +1,9 @@
-//! Builds what a release consists of: two archives with their digests, the same bytes whenever they are built from a commit.
+//! Builds what a release consists of: two archives and a package for Debian, with their digests, the same bytes whenever they
+//! are built from a commit.
 
 mod archive;
 mod contents;
+mod deb;
 mod dependencies;
 
 use std::fs;
@@ -49,10 +51,14 @@ pub fn run(workspace: &Workspace, list: bool) -> Result<()> {
     let folder = workspace.build("release");
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let time = git(workspace, &["log", "-1", "--format=%ct"])?;
-    let mut digests = String::new();
+    let mut paths = Vec::new();
     for archive in &archives {
         // Both archives unpack into one folder: the command looks for the plugin there.
-        let path = archive.write(&folder, &name, time.trim())?;
+        paths.push(archive.write(&folder, &name, time.trim())?);
+    }
+    paths.push(deb::write(&archives[0].files, &folder, time.trim())?);
+    let mut digests = String::new();
+    for path in paths {
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let digest: String = Sha256::digest(bytes).iter().map(|it| format!("{it:02x}")).collect();

@@ -12,6 +12,7 @@ use super::read;
 use crate::cargo;
 
 /// What a file of an archive consists of.
+#[derive(Clone)]
 pub enum Source {
     /// These bytes.
     Bytes(Vec<u8>),
@@ -36,20 +37,7 @@ impl Archive {
     pub fn write(&self, folder: &Path, root: &str, time: &str) -> Result<PathBuf> {
         let stage = tempfile::tempdir_in(folder)
             .with_context(|| format!("cannot make a folder in {}", folder.display()))?;
-        for (path, source) in &self.files {
-            let (bytes, mode) = match source {
-                Source::Bytes(bytes) => (bytes.clone(), 0o644),
-                Source::File(file) => (read(file)?, 0o644),
-                Source::Program(file) => (read(file)?, 0o755),
-            };
-            let to = stage.path().join(root).join(path);
-            let write = || {
-                fs::create_dir_all(to.parent().unwrap_or(stage.path()))?;
-                fs::write(&to, bytes)?;
-                fs::set_permissions(&to, fs::Permissions::from_mode(mode))
-            };
-            write().with_context(|| format!("cannot write {}", to.display()))?;
-        }
+        write_files(&self.files, &stage.path().join(root))?;
         let unfinished = stage.path().join("archive");
         let mut tar = Command::new("tar");
         tar.env("LC_ALL", "C")
@@ -67,6 +55,25 @@ impl Archive {
             .with_context(|| format!("cannot write {}", path.display()))?;
         Ok(path)
     }
+}
+
+/// Writes files into a folder, with modes that do not depend on those of this process.
+pub fn write_files(files: &Files, root: &Path) -> Result<()> {
+    for (path, source) in files {
+        let (bytes, mode) = match source {
+            Source::Bytes(bytes) => (bytes.clone(), 0o644),
+            Source::File(file) => (read(file)?, 0o644),
+            Source::Program(file) => (read(file)?, 0o755),
+        };
+        let to = root.join(path);
+        let write = || {
+            fs::create_dir_all(to.parent().unwrap_or(root))?;
+            fs::write(&to, bytes)?;
+            fs::set_permissions(&to, fs::Permissions::from_mode(mode))
+        };
+        write().with_context(|| format!("cannot write {}", to.display()))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
