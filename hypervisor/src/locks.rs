@@ -6,7 +6,7 @@
 //! and the next owner is found in constant time. A call takes the lock only if it can change
 //! something. A call without the right, about a resource that is not open, not held or not granted,
 //! is refused before, from constant data or from the state of the VCPU. Each request counts as an
-//! entry into a section, whatever the answer is, and [`policy::lock::rate`] limits the entries.
+//! entry into a section, whatever the answer is, and [`policy::rate`] limits the entries.
 //! Opening and closing a resource is not limited, but waits for the lock in order.
 //!
 //! A task that has to wait is the guest's matter. When the task gets the resource, the PCPU of its

@@ -6,7 +6,7 @@
 use analysis::hierarchy::{PcpuAnalyzer, Vcpu, VcpuResponses};
 use analysis::response::{Analyzer, Response};
 use analysis::{Duration, Failure, Kind, Limits, Server, Task, vcache};
-use policy::lock::rate::Rate;
+use policy::rate::Rate;
 use policy::server::{Parameters, Policy};
 use policy::time::Instant;
 use proptest::prelude::*;

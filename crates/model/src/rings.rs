@@ -1,6 +1,6 @@
 //! Tasks that rings release.
 
-use policy::lock::rate::Rate;
+use policy::rate::Rate;
 use policy::time;
 use sim::{Channel, Release, TaskPlace};
 use system::description::{System, Task};

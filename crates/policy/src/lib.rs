@@ -13,6 +13,7 @@
 //! - [`task`]: which of its tasks a VCPU runs;
 //! - [`lock`]: which task may use what several of them share;
 //! - [`pace`]: how often a CPU is interrupted for VCPUs that do not run there;
+//! - [`rate`]: how often VCPUs enter sections, and ring for channels;
 //! - [`time`]: instants and durations for all of them.
 
 #![cfg_attr(not(test), no_std)]
@@ -24,6 +25,7 @@ pub mod color;
 pub mod cpu;
 pub mod lock;
 pub mod pace;
+pub mod rate;
 pub mod server;
 pub mod task;
 pub mod time;

@@ -24,7 +24,6 @@ pub mod hold;
 pub mod mutex;
 pub mod pcp;
 pub mod queue;
-pub mod rate;
 pub mod table;
 
 use core::{error, fmt};

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use policy::lock::rate::Rate;
+use policy::rate::Rate;
 use policy::time::Instant;
 
 use crate::memory::Evenly;

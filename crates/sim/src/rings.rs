@@ -1,6 +1,6 @@
 //! Rings for channels: which of them pass, as the hypervisor decides it.
 
-use policy::lock::rate::Rate;
+use policy::rate::Rate;
 use policy::time::Instant;
 
 use crate::pcpu::PcpuState;

@@ -1,7 +1,7 @@
 //! The simulated system.
 
 use policy::bandwidth;
-use policy::lock::rate::Rate;
+use policy::rate::Rate;
 use policy::server::Policy;
 
 /// Physical CPUs with all that runs on them.

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU8};
 
 use abi::hypercall::Error;
 use abi::trace::Kind;
-use policy::lock::rate::Rate;
+use policy::rate::Rate;
 use policy::time::Instant;
 
 use crate::pcpu::{Assignment, Pcpu};

@@ -7,7 +7,7 @@ use abi::limits::{
 };
 use abi::plan::names;
 use policy::color::Stripe;
-use policy::lock::rate::Rate;
+use policy::rate::Rate;
 use policy::time::Duration;
 
 use super::vm::{Vm, wrong_name};

@@ -5,7 +5,7 @@ use abi::limits::{
     SECTIONS_INTERVAL_MIN_NS,
 };
 use abi::plan::{names, words};
-use policy::lock::rate::Rate;
+use policy::rate::Rate;
 use policy::server;
 use policy::time::{Duration, Instant};
 

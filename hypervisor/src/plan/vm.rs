@@ -10,7 +10,7 @@ use abi::plan::{names, words};
 use abi::{bell, doorbell};
 use policy::bandwidth::Account;
 use policy::color::Area;
-use policy::lock::rate::Rate;
+use policy::rate::Rate;
 use policy::time::Instant;
 
 use super::binding::shared_interrupt;

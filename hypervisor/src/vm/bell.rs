@@ -9,7 +9,7 @@
 use core::sync::atomic::Ordering;
 
 use abi::bell;
-use policy::lock::rate::Rate;
+use policy::rate::Rate;
 use policy::time::Instant;
 
 use super::{GicEnv, Vm};

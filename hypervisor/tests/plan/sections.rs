@@ -1,6 +1,6 @@
 //! Resources that VMs share, and the limits of sections.
 
-use policy::lock::rate::Rate;
+use policy::rate::Rate;
 use policy::server::Policy;
 use policy::time::{Duration, Instant};
 

@@ -3,7 +3,7 @@
 
 use analysis::vmpcp::{Analyzer, Bounds, Enforced, Protocol, Variant};
 use analysis::{Duration, Kind};
-use policy::lock::rate::Rate;
+use policy::rate::Rate;
 use policy::time::{self, Instant};
 use taskgen::Random;
 

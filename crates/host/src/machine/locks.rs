@@ -9,9 +9,9 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize};
 
 use abi::hypercall::Error;
-use policy::lock::rate::Rate;
 use policy::lock::table::{Granted, Holdings, Locked, Resource, Table, VMS};
 use policy::lock::{RESOURCES_MAX, VCPUS_MAX, Who, rank};
+use policy::rate::Rate;
 use spin::mutex::TicketMutex;
 
 use super::Id;

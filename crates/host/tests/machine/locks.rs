@@ -4,7 +4,7 @@ use abi::hypercall::{LOCK_ORPHANED, LOCK_WAITS};
 use abi::kvm::{ARGUMENT_WORD, Call, PORT, SECOND_WORD};
 use abi::trace::{Kind, Record};
 use host::machine::{Id, News, Sharer, Sharing};
-use policy::lock::rate::Rate;
+use policy::rate::Rate;
 use policy::server::Policy;
 use policy::time::Duration as Ticks;
 

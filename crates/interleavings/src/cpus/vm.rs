@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 
 use abi::hypercall::{LOCK, LOCK_DESTROY, LOCK_GRANTED, LOCK_INTERRUPT, LOCK_OPEN, LOCK_WAITS, UNLOCK};
 pub use gic_env::GicEnv;
-use policy::lock::rate::Rate;
+use policy::rate::Rate;
 use policy::time::Duration;
 pub use virtual_timer::{VIRTUAL_TIMER, VirtualTimer};
 

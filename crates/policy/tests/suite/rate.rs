@@ -1,6 +1,6 @@
-//! How often a VCPU may enter global critical sections (`policy::lock::rate`).
+//! How often a VCPU may enter global critical sections (`policy::rate`).
 
-use policy::lock::rate::Rate;
+use policy::rate::Rate;
 use policy::time::{Duration, Instant};
 use proptest::prelude::*;
 

@@ -7,8 +7,8 @@ use abi::kvm::Call;
 use abi::trace::{Kind, lock_argument};
 use policy::cpu::{Event, News};
 use policy::lock::Who;
-use policy::lock::rate::Rate;
 use policy::lock::table::{Granted, Locked};
+use policy::rate::Rate;
 use policy::time::Instant;
 
 use super::{Locks, Pcpu, State};

@@ -2,7 +2,7 @@
 
 use abi::hypercall::resource_name;
 use host::machine::{Id, Sharer, Sharing};
-use policy::lock::rate::Rate;
+use policy::rate::Rate;
 use policy::time::Duration;
 use system::plan::{Plan, Vcpu};
 

@@ -82,7 +82,7 @@ impl System {
 
 #[cfg(test)]
 mod tests {
-    use policy::lock::rate::Rate;
+    use policy::rate::Rate;
     use policy::time::Instant;
     use proptest::prelude::*;
 

@@ -1,16 +1,15 @@
-//! The limit on the number of global critical sections that a VCPU enters.
+//! The limit on what others have to bear each time: entries of a VCPU into global critical sections, and rings of
+//! channels between VMs.
 //!
 //! Each request of a task for a resource can make others wait once more: tasks behind it in the
-//! queue, and under vMPCP a VCPU that was about to run. [`super::hold`] limits how long each
+//! queue, and under vMPCP a VCPU that was about to run. [`crate::lock::hold`] limits how long each
 //! section lasts. This module limits how often they begin, by the generic cell rate algorithm
 //! (ITU-T I.371): one entry for each *interval*; entries may come *early*, by a limited time in
 //! total. Whatever a guest does, a window from one time to another one `t` later, both included,
 //! has at most `1 + floor((t + early) / interval)` entries.
 //!
 //! A task with period `T` that enters a section in each job, and completes it within `D` after the
-//! release, is never refused with the interval `T` and `D` early.
-//!
-//! The rings of channels between VMs have the same limit.
+//! release, is never refused with the interval `T` and `D` early. Of rings, the same holds.
 
 use crate::time::{Duration, Instant};
 
