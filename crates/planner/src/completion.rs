@@ -245,7 +245,7 @@ fn lenient(system: &System, decided: &[System], request: &Request<'_>) -> Option
             && vm.vcpus[vcpu].server.is_some()
     };
     let can_have_none = |vm: &Vm| (0..vm.vcpus.len()).any(|vcpu| has_none(vm, vcpu));
-    let lenient = Request { lenient: true, effort: request.effort / 2, ..*request };
+    let lenient = Request { lenient: true, ..*request };
     match system.vms.iter().any(can_have_none) {
         true => whole::search(system, decided, Vec::new(), &lenient).ok(),
         false => None,

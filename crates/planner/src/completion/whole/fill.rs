@@ -60,7 +60,11 @@ fn fill_budgets(system: &mut System, open: &Open, weights: &Weights, pcpu: usize
     let late = late(system);
     let of = |at: At, scale: u64| {
         let period = vcpu(system, at).server.as_ref()?.class.value.budget()?.period;
-        let least = least_of(system, at, period).0.next_multiple_of(grain);
+        let least = match weights.of(at) {
+            0 if open.lenient => Budget::SHORTEST,
+            _ => least_of(system, at, period),
+        };
+        let least = least.0.next_multiple_of(grain);
         let share = match weights.of(at) {
             0 => 0,
             weight => ((u128::from(weight) * u128::from(scale)) >> BITS).min(WHOLE.into()) as u64,

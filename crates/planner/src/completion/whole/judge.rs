@@ -185,6 +185,11 @@ impl<'a> Judge<'a> {
         })
     }
 
+    /// Returns true if VCPUs without tasks need not get their budgets in each period.
+    pub fn is_lenient(&self) -> bool {
+        self.request.lenient
+    }
+
     /// Returns true if a VCPU gets its budget in each period, or need not.
     pub fn is_served(&self, vcpu: &VcpuVerdict) -> bool {
         vcpu.ok || self.request.lenient && vcpu.tasks.is_empty()

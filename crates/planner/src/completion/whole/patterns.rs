@@ -265,7 +265,10 @@ impl<'j, 'a> Patterns<'j, 'a> {
         let shortest = Budget::SHORTEST.0.next_multiple_of(grain);
         let mut tasks = tasks_of(system, at).peekable();
         if tasks.peek().is_none() {
-            let least = without_tasks(Duration(period)).0.next_multiple_of(grain).min(period);
+            let least = match self.judge.is_lenient() {
+                true => shortest.min(period),
+                false => without_tasks(Duration(period)).0.next_multiple_of(grain).min(period),
+            };
             return (least <= most && fits(least)).then_some(least);
         }
         let needs: u64 = tasks.map(|task| utilization(system, (at.0, task))).sum();
