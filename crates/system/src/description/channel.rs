@@ -41,6 +41,10 @@ pub(super) fn read(root: &Fields<'_>, vms: &[Fields<'_>]) -> Option<Vec<Channel>
     }
     let vms: Vec<Option<String>> = vms.iter().map(|vm| Some(vm.peek("name")?.value)).collect();
     let channels: Vec<_> = tables.iter().map(|table| channel(table, &vms)).collect();
+    // Who names a channel then is not told that there is none.
+    if root.misspells("channel") || root.is_table("channel") {
+        return None;
+    }
     channels.into_iter().collect()
 }
 
@@ -52,7 +56,10 @@ fn channel(at: &Fields<'_>, vms: &[Option<String>]) -> Option<Channel> {
         true => size(at),
         false => Some(Located::new(PAGE, at.place())),
     };
-    let memory_at = at.address("memory_at");
+    let memory_at = match at.has("memory_at") {
+        true => memory_at(at).map(Some),
+        false => Some(None),
+    };
     let rings = rings(at);
     at.finish();
     let from = writer.as_ref().and_then(|name| vm_named(at, name, vms));
@@ -67,7 +74,7 @@ fn channel(at: &Fields<'_>, vms: &[Option<String>]) -> Option<Channel> {
         at.add(Diagnostic::new("wrong-value", message).at(&reader.place, "here").help(help));
         return None;
     }
-    Some(Channel { name: name?, from, to, size: size?, memory_at, rings })
+    Some(Channel { name: name?, from, to, size: size?, memory_at: memory_at?, rings: rings? })
 }
 
 fn name(at: &Fields<'_>) -> Option<Located<String>> {
@@ -97,15 +104,31 @@ fn size(at: &Fields<'_>) -> Option<Located<Bytes>> {
     None
 }
 
-/// `ring_every` and `ring_burst`.
-fn rings(at: &Fields<'_>) -> Option<Rings> {
+fn memory_at(at: &Fields<'_>) -> Option<Located<PhysicalAddress>> {
+    let start = at.address::<PhysicalAddress>("memory_at")?;
+    if start.value.0.is_multiple_of(PAGE.0) {
+        return Some(start);
+    }
+    let message = format!("{} is not the start of a page", start.value);
+    let help = format!("start at a multiple of {PAGE}");
+    at.add(Diagnostic::new("wrong-value", message).at(&start.place, "here").help(help));
+    None
+}
+
+/// `ring_every` and `ring_burst`; `None`: they cannot be read, which was said, so that nobody is told that there are no
+/// rings.
+fn rings(at: &Fields<'_>) -> Option<Option<Rings>> {
     let why = "limits nothing: the writer cannot ring";
     at.forbid_without("ring_every", "ring_burst", why, "add `ring_every = \"1ms\"`, or remove it");
     let burst = match at.has("ring_burst") {
         true => at.integer("ring_burst", 1, RING_BURST_MAX).map(|it| it.value),
         false => Some(RING_BURST),
     };
-    let every = at.has("ring_every").then(|| at.quantity::<Duration>("ring_every")).flatten()?;
+    if !at.has("ring_every") {
+        let said = at.misspells("ring_every") || at.has("ring_burst");
+        return if said { None } else { Some(None) };
+    }
+    let every = at.quantity::<Duration>("ring_every")?;
     let [shortest, longest] = Rings::INTERVALS;
     if every.value < shortest || every.value > longest {
         let message = format!("one ring each {} is not possible", every.value);
@@ -114,5 +137,5 @@ fn rings(at: &Fields<'_>) -> Option<Rings> {
         return None;
     }
     let early = Duration((burst? - 1) * every.value.0);
-    Some(Rings { interval: every.value, early })
+    Some(Some(Rings { interval: every.value, early }))
 }

@@ -51,6 +51,10 @@ fn task(at: &Fields<'_>, vcpus: Option<Places>, ends: Ends<'_>, resources: &Know
     let priority = at.unless_planned("priority", |at, key| at.integer(key, 0, u64::from(u32::MAX)));
     at.finish();
 
+    // That nothing rings, or that there is no period, is no second mistake.
+    if at.misspells("rings") || at.misspells("triggered_by") {
+        return None;
+    }
     let period = match &trigger {
         Some((channel, rings)) => Located::new(rings.interval, &channel.place),
         // A trigger that cannot be read was said.

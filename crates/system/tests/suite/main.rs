@@ -4,6 +4,7 @@ mod bandwidth;
 mod both;
 mod both_readers;
 mod chains;
+mod channel_mistakes;
 mod channels;
 mod choices;
 mod colors;
