@@ -36,6 +36,7 @@ pub fn run(
         Ok(Options {
             clock: clock(deterministic, short_turns, cachescope, cachescope_options)?,
             trace,
+            live: None,
             until_off,
             timeout: timeout_s.map(timeout).transpose()?,
             log,

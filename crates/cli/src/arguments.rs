@@ -20,6 +20,7 @@ use crate::run::RunOptions;
 use crate::schema::SchemaOptions;
 use crate::sim::SimOptions;
 use crate::sweep::SweepOptions;
+use crate::top::TopOptions;
 use crate::trace::TraceOptions;
 use crate::words::jobs;
 
@@ -86,6 +87,7 @@ pub enum Command {
     Export(ExportOptions),
     Sim(SimOptions),
     Run(RunOptions),
+    Top(TopOptions),
     Prove(ProveOptions),
     Trace(TraceOptions),
     Measure(MeasureOptions),

@@ -27,6 +27,7 @@ mod signals;
 mod sim;
 mod status;
 mod sweep;
+mod top;
 mod trace;
 mod words;
 
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
         Command::Export(options) => export::export(options, json),
         Command::Sim(options) => sim::sim(options, json),
         Command::Run(options) => run::run(options, format),
+        Command::Top(options) => top::top(options, json),
         Command::Prove(options) => prove::prove(options, format),
         Command::Trace(options) => trace::trace(options, json),
         Command::Measure(options) => measure::measure(options, json),

@@ -6,7 +6,7 @@ mod interactive;
 mod keys;
 mod options;
 mod terminal;
-mod text;
+pub mod text;
 mod view;
 
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub use options::{On, RunOptions};
 use view::View;
 
 /// How often the loop looks for signals and keys.
-const TICK: Duration = Duration::from_millis(50);
+pub const TICK: Duration = Duration::from_millis(50);
 
 /// Runs the command.
 pub fn run(options: &RunOptions, format: Format) -> Result<Status, Failure> {
@@ -113,6 +113,7 @@ fn wanted(options: &RunOptions) -> Options {
     Options {
         clock,
         trace: options.trace.clone(),
+        live: None,
         until_off: options.until_off,
         timeout: options.timeout,
         log: options.log.clone(),

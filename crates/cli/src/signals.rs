@@ -33,6 +33,11 @@ impl Signals {
         Self::catch()
     }
 
+    /// Counts Ctrl-C that came as a key.
+    pub fn interrupt(&self) {
+        self.0.store(SIGINT as usize, Ordering::SeqCst);
+    }
+
     /// The signal that came last, if one came.
     pub fn caught(&self) -> Option<i32> {
         match self.0.load(Ordering::SeqCst) {

@@ -80,6 +80,7 @@ impl Boot {
             timeout: Some(self.timeout),
             log: folder.path().join("console.log"),
             keep_log: true,
+            live: None,
             record: until.is_none().then_some((&traced, What::All)),
             arguments: &[],
         })?;

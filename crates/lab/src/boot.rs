@@ -10,7 +10,7 @@ use crate::cachescope::Cachescope;
 use crate::console::{Known, Tally};
 use crate::failure::Failure;
 use crate::load::System;
-use crate::record::{Recorded, Recording, SharedRam, What};
+use crate::record::{Live, NewTrace, Recorded, Recording, SharedRam, What};
 use crate::watch::Watch;
 use crate::workspace::{ImageFile, Workspace};
 
@@ -80,6 +80,8 @@ pub struct Start<'a> {
     pub keep_log: bool,
     /// The file for a trace, and its contents.
     pub record: Option<(&'a Path, What)>,
+    /// Is told what is recorded, while it is.
+    pub live: Option<Live>,
     /// More arguments for QEMU.
     pub arguments: &'a [String],
 }
@@ -109,7 +111,8 @@ impl<'a> Prepared<'a> {
         if let Some((path, what)) = start.record {
             let ram = SharedRam::of(self.system, &self.board)?;
             arguments.extend(ram.arguments());
-            recording = Some(Recording::start(path, self.system, ram, what)?);
+            let trace = NewTrace::create(path, what)?.with_live(start.live);
+            recording = Some(Recording::from_ram(trace, self.system, ram)?);
         }
         arguments.extend(start.arguments.iter().cloned());
         let options = Options {

@@ -47,7 +47,7 @@ impl<'a> OnKvm<'a> {
         let host = Host::new(system, watch)?;
         let build = hypervisor::find(None).ok().and_then(|found| found.build);
         let place = Workspace::in_build(build.as_deref(), &system.plan.name)?;
-        let target = Target::new(system, options.trace.as_deref(), &place, true)?;
+        let target = Target::new(system, &options, &place, true)?;
         let log = options.log.clone().unwrap_or_else(|| place.log());
         Ok(Self { system, options, host, target, log, remarks })
     }
@@ -57,6 +57,8 @@ impl Prepared for OnKvm<'_> {
     fn start(&mut self) -> Result<Running, Failure> {
         let trace =
             self.target.file().map(|(path, what)| NewTrace::create(path, what)).transpose()?;
+        let live = self.options.live.clone();
+        let trace = trace.map(|trace| trace.with_live(live));
         let (machine, feed) = self.host.start(self.system, &self.log, self.options.timeout)?;
         let recording = trace.map(|trace| Recording::begin(trace, self.system, feed));
         Ok(Running::new(machine, self.system, recording))

@@ -5,6 +5,7 @@
 //! its own [`Feed`].
 
 mod feed;
+mod live;
 mod ram;
 
 use std::fs::File;
@@ -28,6 +29,7 @@ use crate::header::header;
 use crate::load::System;
 use feed::RingFeed;
 pub use feed::{Feed, Opened};
+pub use live::Live;
 pub(crate) use ram::SharedRam;
 
 /// Interval at which the rings are read.
@@ -80,6 +82,7 @@ pub struct NewTrace {
     path: PathBuf,
     what: What,
     out: WholeFile,
+    live: Option<Live>,
 }
 
 impl NewTrace {
@@ -88,7 +91,12 @@ impl NewTrace {
         let out = WholeFile::create(path).map_err(|error| {
             Failure::new("cannot-write", format!("cannot write {}: {error}", path.display()))
         })?;
-        Ok(Self { path: path.to_owned(), what, out })
+        Ok(Self { path: path.to_owned(), what, out, live: None })
+    }
+
+    /// Tells `live` all records, whatever the file contains.
+    pub fn with_live(self, live: Option<Live>) -> Self {
+        Self { live, ..self }
     }
 }
 
@@ -100,7 +108,16 @@ impl Recording {
         ram: impl Ram + Send + 'static,
         what: What,
     ) -> Result<Self, Failure> {
-        Self::of(path, system, RingFeed::new(ram, pages(system)?), what)
+        Self::from_ram(NewTrace::create(path, what)?, system, ram)
+    }
+
+    /// Begins to look for the rings in the RAM of a machine, for a file that is there.
+    pub fn from_ram(
+        trace: NewTrace,
+        system: &System,
+        ram: impl Ram + Send + 'static,
+    ) -> Result<Self, Failure> {
+        Ok(Self::begin(trace, system, RingFeed::new(ram, pages(system)?)))
     }
 
     /// Prepares to record a system into a file, and begins to take records from `feed`.
@@ -115,7 +132,7 @@ impl Recording {
 
     /// Begins to take records from `feed` into a file that is there.
     pub fn begin(
-        NewTrace { path, what, out }: NewTrace,
+        NewTrace { path, what, out, live }: NewTrace,
         system: &System,
         feed: impl Feed + Send + 'static,
     ) -> Self {
@@ -125,6 +142,7 @@ impl Recording {
             // The frequency is that of the machine, which tells it later.
             header: header(&system.plan, system.description.as_deref(), 0),
             what,
+            live,
             order: Arc::clone(&order),
         };
         let thread = thread::spawn(move || recorder.run(out));
@@ -203,6 +221,7 @@ struct Recorder<F> {
     feed: F,
     header: Header,
     what: What,
+    live: Option<Live>,
     order: Arc<Order>,
 }
 
@@ -215,6 +234,9 @@ impl<F: Feed> Recorder<F> {
             return Err(format!("the plan has {planned} CPUs, the machine {pcpus} rings"));
         }
         let header = Header { frequency_hz, ..self.header.clone() };
+        if let Some(live) = &self.live {
+            live.begin(&header);
+        }
         let mut writer = Writer::new(BufWriter::new(out), &header).map_err(text)?;
         let (mut read, mut lost) = (0, 0);
         let mut last = vec![None; pcpus];
@@ -269,6 +291,9 @@ impl<F: Feed> Recorder<F> {
         for (pcpu, last) in last.iter_mut().enumerate() {
             let overwritten = self.feed.poll(pcpu, records)?;
             most = most.max(records.len());
+            if let Some(live) = &self.live {
+                live.tell(pcpu, overwritten, records);
+            }
             if self.what == What::Marks
                 && let Some(newest) = records.last().copied()
             {

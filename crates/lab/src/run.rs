@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::hypervisor::Found;
 use crate::kvm::Colors;
 use crate::load::System;
-use crate::record::read_trace;
+use crate::record::{Live, read_trace};
 use crate::workspace::Workspace;
 
 pub use summary::{Document, End, Runner, Summary, VmDocument};
@@ -51,6 +51,8 @@ pub struct Options {
     pub clock: Clock,
     /// The file for a trace, if one is wanted.
     pub trace: Option<PathBuf>,
+    /// Is told what happens in the machine, while it does.
+    pub live: Option<Live>,
     /// It is a failure if a VM does not switch itself off.
     pub until_off: bool,
     /// The machine is asked to end after this time, which is a failure.
@@ -109,7 +111,8 @@ impl<'a> OnQemu<'a> {
             _ => Times::Turns,
         };
         let machine = boot::Prepared::new(system, &image.bytes, &place)?.with_cachescope(scope);
-        let target = Target::new(system, options.trace.as_deref(), &place, machine.can_record())?;
+        let can_record = machine.can_record() || options.live.is_some();
+        let target = Target::new(system, &options, &place, can_record)?;
         let log = options.log.clone().unwrap_or_else(|| place.log());
         Ok(Self { system, options, machine, target, log, times, _scratch: turns })
     }
@@ -126,6 +129,7 @@ impl Prepared for OnQemu<'_> {
             log: self.log.clone(),
             keep_log: false,
             record: self.target.file(),
+            live: self.options.live.clone(),
             arguments: &self.options.arguments,
         })
     }

@@ -8,6 +8,7 @@ mod event;
 mod file;
 pub mod gantt;
 mod header;
+pub mod live;
 pub mod perfetto;
 pub mod records;
 mod replay;

@@ -270,3 +270,26 @@ fn a_recording_without_a_run_leaves_no_file() {
     child.wait().expect("it ends when its reader goes away");
     assert_eq!(leftovers(&sandbox), [""; 0]);
 }
+
+#[test]
+fn top_is_for_systems_that_can_run() {
+    let sandbox = sandbox!();
+    sandbox.bulkhead(&["top", "nowhere.toml"]).assert_refused(&["cannot read nowhere.toml"]);
+    let refused = sandbox.bulkhead(&["top", "test.dts", "--json"]);
+    assert_eq!(
+        (refused.status, &refused.json()["errors"][0]["help"]),
+        (Some(2), &"add `--once`".into())
+    );
+    // The console is in the log, and the summary is that of a run.
+    let run = sandbox.run_command(GOOD, &["--log", "console.log"]);
+    let mut top = sandbox.command(&["top"]);
+    top.args(run.get_args().skip(1));
+    let result = Result::of(top.output().expect("it starts"));
+    assert!(
+        result.stdout.contains("restarts") && !result.stdout.contains("booting"),
+        "{}",
+        result.stdout
+    );
+    let log = std::fs::read_to_string(sandbox.path("console.log")).expect("a log");
+    assert!(log.contains("[linux] booting"), "{log}");
+}

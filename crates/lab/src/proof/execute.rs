@@ -84,6 +84,7 @@ impl<'a> Prepared<'a> {
             timeout: Some(timeout),
             log: self.folder.join(CONSOLE),
             keep_log: true,
+            live: None,
             record: Some((&traced, What::All)),
             arguments: &[],
         };

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::Summary;
+use super::{Options, Summary};
 use crate::failure::Failure;
 use crate::load::System;
 use crate::record::What;
@@ -20,18 +20,18 @@ pub(crate) struct Target {
 
 impl Target {
     /// Returns the file that was asked for. Without one, the marks of described tasks are recorded all the same, where that
-    /// is possible: deadlines are judged by them.
+    /// is possible: deadlines are judged by them. For a live view the machine is recorded in any case.
     pub fn new(
         system: &System,
-        asked: Option<&Path>,
+        options: &Options,
         place: &Workspace,
         can_record: bool,
     ) -> Result<Self, Failure> {
-        if let Some(path) = asked {
+        if let Some(path) = &options.trace {
             return Ok(Self { to: Some((path.to_owned(), What::All)), scratch: None });
         }
-        let scratch =
-            if is_described(system) && can_record { Some(place.scratch()?) } else { None };
+        let wanted = is_described(system) || options.live.is_some();
+        let scratch = if wanted && can_record { Some(place.scratch()?) } else { None };
         let to = scratch.as_ref().map(|it| (it.path().join("marks.trace"), What::Marks));
         Ok(Self { to, scratch })
     }

@@ -3,6 +3,7 @@
 mod compare;
 mod export;
 mod file;
+mod live;
 mod replay;
 mod stream;
 mod support;
