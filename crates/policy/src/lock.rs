@@ -8,7 +8,7 @@
 //! - [`table`]: all global resources, and those that each VCPU holds: the rights to lock, the
 //!   resources of owners that die, and the VCPUs in global critical sections;
 //! - [`hold`]: the limit on the time that a VCPU executes in critical sections;
-//! - [`rate`]: the limit on the number of critical sections that a VCPU enters;
+//! - [`crate::rate`]: the limit on the number of critical sections that a VCPU enters;
 //! - [`pcp`]: the local resources of a VCPU, by the priority ceiling protocol.
 //!
 //! Ceilings are not numbers here but an order. Tasks in global critical sections come before all

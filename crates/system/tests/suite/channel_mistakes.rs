@@ -91,7 +91,7 @@ fn each_mistake_is_one_message_at_its_place() {
         ("ring_every = \"20ms\"", "ring_every = 20", "missing-unit", "8:14", "\"20ms\""),
         (
             "ring_every = \"20ms\"",
-            "ring_evry = \"20ms\"",
+            "ring_every_ = \"20ms\"",
             "unknown-key",
             "8:1",
             "did you mean `ring_every`?",
@@ -135,7 +135,7 @@ fn each_mistake_is_one_message_at_its_place() {
         ),
         (
             "triggered_by = \"pose\"",
-            "trigered_by = \"pose\"",
+            "triggerd_by = \"pose\"",
             "unknown-key",
             "36:1",
             "did you mean `triggered_by`?",
