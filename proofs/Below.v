@@ -3,10 +3,9 @@
    [Tasks.response] needs windows that begin when all tasks above are done. A task that suspends
    itself is seldom done, and a deferrable server can use two budgets in a row. But neither takes
    more than a known amount in any window: [suspending_le] is this for tasks (Chen, Nelissen and
-   Huang, ECRTS 2016: the jitter [R - C]), and [Servers.any_window] for servers. [response_below]
-   therefore begins windows when those above have nothing to execute, and counts the suspension of
-   the task itself as its execution. The tasks are preemptive: a section that holds off those above
-   counts as lost. *)
+   Huang, ECRTS 2016: the jitter [R - C]), and [Servers.any_window] for servers. [response_below], for
+   VCPUs of the background, therefore begins windows when those above have nothing to execute, and
+   counts the suspension of the task itself as its execution. *)
 From Coq Require Import Arith Lia Bool List.
 From Bulkhead Require Import Counting Tasks.
 
@@ -52,13 +51,22 @@ Definition in_need x := topwants x = true \/ above_eligible x = true \/ exists k
 Definition nobody_above t :=
   t = 0 \/ (topwants (t - 1) = false /\ above_eligible (t - 1) = false).
 
-(* There is supply, but no server above takes it, no task above executes; and if such a task could
-   execute, or else task [i] neither executes nor suspends itself, the slot is lost. *)
-Definition lost_below x := supply x && negb (top x) && negb (above_runs x)
-  && (above_eligible x || negb (runs_task i x || own_suspended x)).
+(* Up to [x] a task or server above has had something to execute since the window began: if task [i] or a task below
+   executes nevertheless, then in a section that began before, and that nothing interrupts. *)
+Definition held t0 x := forallb (fun y => topwants y || above_eligible y) (seq t0 (S x - t0)).
 
-Definition loses_below (extra : nat -> nat) := forall t0 w, nobody_above t0 ->
-  (forall x, t0 <= x < t0 + w -> in_need x) -> cnt lost_below t0 w <= extra w.
+(* There is supply, but no server above takes it, and no task above executes; and task [i] neither executes nor suspends
+   itself, or only in such a section. *)
+Definition lost_below t0 x := supply x && negb (top x) && negb (above_runs x)
+  && (held t0 x || negb (runs_task i x || own_suspended x)).
+
+(* After that, jobs of [i] that have their turn in the window are [q + 1] jobs from [a] on. *)
+Definition turns_below a q t0 w := forall k x, t0 <= x < t0 + w -> held t0 x = false ->
+  turn rel cost sched i k x -> a <= k <= a + q.
+
+Definition loses_below (extra : nat -> nat -> nat) := forall t0 w a q, nobody_above t0 ->
+  (forall x, t0 <= x < t0 + w -> in_need x) -> turns_below a q t0 w ->
+  cnt (lost_below t0) t0 w <= extra q w.
 
 (* What task [h] executes at most in a window that begins when those above have nothing to do. *)
 Definition executes_at_most h (work : nat -> nat) := forall t0 w, nobody_above t0 ->
@@ -229,7 +237,7 @@ Qed.
 Let own k x := runs i k x || susp i k x.
 
 Definition demand_below extra (work : nat -> nat -> nat) q w :=
-  topb w + sum (fun h => work h w) i + S q * (C i + Susp i) + extra w.
+  topb w + sum (fun h => work h w) i + S q * (C i + Susp i) + extra q w.
 
 Section Window.
 (* A busy window: it begins at [t0], those above are busy until [s], and then [i] is. *)
@@ -262,17 +270,26 @@ Proof.
     - destruct K as [K|K]; [lia|]. subst k. right; right. exists (a + d). split; [lia|].
       intros F. apply I. apply (later i (a + d) x); [lia|exact F].
     - apply need_before. lia. }
-  pose proof (Sbf t0 w Need) as S0. pose proof (Lo t0 w Q0 Need) as L0.
+  assert (Held : forall x, t0 <= x < s -> held t0 x = true).
+  { intros x X. apply forallb_forall. intros y Y. apply in_seq in Y. apply orb_true_iff. apply F0. lia. }
+  assert (Tu : turns_below a q t0 w).
+  { intros j x X Hx [Rj [Nj Ej]].
+    assert (Sx : s <= x) by (destruct (le_lt_dec s x); auto; rewrite Held in Hx by lia; discriminate).
+    split.
+    - destruct (le_lt_dec a j) as [|G]; auto. exfalso. apply Nj. apply (later i j s); [lia|]. apply Qs.
+      specialize (Am j G). lia.
+    - destruct (le_lt_dec j (a + q)) as [|G]; auto. exfalso. apply I.
+      apply (later i (a + d) x); [lia|]. apply Ej. lia. }
+  pose proof (Sbf t0 w Need) as S0. pose proof (Lo t0 w a q Q0 Need Tu) as L0.
   pose (owns := fun x => existsb (fun j => own (a + j) x) (seq 0 (S d))).
-  assert (X : cnt supply t0 w <= cnt (fun x => (top x || above_runs x) || (lost_below x || owns x)) t0 w).
+  assert (X : cnt supply t0 w <= cnt (fun x => (top x || above_runs x) || (lost_below t0 x || owns x)) t0 w).
   { apply cnt_le. intros x X Su. rewrite !orb_true_iff. destruct (top x) eqn:Tp; [auto|].
-    destruct (above_runs x) eqn:Ab; [auto|]. right. destruct (above_eligible x) eqn:El.
+    destruct (above_runs x) eqn:Ab; [auto|]. right. destruct (held t0 x) eqn:El.
     - left. unfold lost_below. now rewrite Su, Tp, Ab, El.
     - destruct (runs_task i x || own_suspended x) eqn:O.
       2: { left. unfold lost_below. now rewrite Su, Tp, Ab, El, O. }
       right. assert (Sx : s <= x).
-      { destruct (le_lt_dec s x); auto. destruct (F0 x) as [F|F]; [lia| |congruence].
-        apply Topwants in F. congruence. }
+      { destruct (le_lt_dec s x); auto. rewrite Held in El by lia. discriminate. }
       assert (J0 : exists j, own j x = true /\ rel i j <= x /\ ~ complete i j x
                    /\ forall j', j' < j -> complete i j' x).
       { apply orb_true_iff in O. destruct O as [O|O].
@@ -291,8 +308,8 @@ Proof.
         apply (later i (a + d) x); [lia|apply (Ej (a + d) G)]. }
       apply existsb_exists. exists (j - a). split; [apply in_seq; lia|].
       now replace (a + (j - a)) with j by lia. }
-  pose proof (cnt_or (fun x => top x || above_runs x) (fun x => lost_below x || owns x) t0 w) as O1.
-  pose proof (cnt_or top above_runs t0 w). pose proof (cnt_or lost_below owns t0 w).
+  pose proof (cnt_or (fun x => top x || above_runs x) (fun x => lost_below t0 x || owns x) t0 w) as O1.
+  pose proof (cnt_or top above_runs t0 w). pose proof (cnt_or (lost_below t0) owns t0 w).
   assert (cnt top t0 w <= topb w).
   { apply Top; auto. destruct Q0 as [->|[Q _]]; auto. }
   assert (cnt above_runs t0 w <= sum (fun h => work h w) i).
@@ -357,9 +374,9 @@ Definition preemptive_below := forall x h k, supply x = true -> h <= i -> eligib
   top x = true \/ exists h' k', sched x = Some (h', k') /\ h' <= h.
 
 Lemma preemptive_loses_nothing_below :
-  preemptive_below -> loses_below (fun _ => 0).
+  preemptive_below -> loses_below (fun _ _ => 0).
 Proof.
-  intros Pr t0 w _ Need. rewrite cnt_none; auto. intros x X. unfold lost_below.
+  intros Pr t0 w a q _ Need _. rewrite cnt_none; auto. intros x X. unfold lost_below.
   destruct (supply x) eqn:Su; auto. destruct (top x) eqn:Tp; auto.
   destruct (above_runs x) eqn:Ab; auto. simpl.
   assert (NA : above_eligible x = false).
@@ -368,7 +385,10 @@ Proof.
     destruct (Pr x h k Su ltac:(lia) El) as [|[h' [k' [F Lh]]]]; [congruence|].
     assert (above_runs x = true); [|congruence]. apply existsb_exists. exists h'.
     split; [apply in_seq; lia|]. unfold Tasks.runs_task. rewrite F. apply Nat.eqb_refl. }
-  rewrite NA. simpl. apply negb_false_iff.
+  assert (NH : held t0 x = false).
+  { destruct (held t0 x) eqn:Hx; auto. exfalso. unfold held in Hx. rewrite forallb_forall in Hx.
+    specialize (Hx x ltac:(apply in_seq; lia)). rewrite NA, orb_false_r in Hx. apply Topwants in Hx. congruence. }
+  rewrite NH. simpl. apply negb_false_iff.
   destruct (Need x X) as [Nd|[Nd|[k [Rk Nk]]]].
   - apply Topwants in Nd. congruence.
   - congruence.

@@ -122,6 +122,15 @@ Proof.
   assert (f d <= sum f n) by (apply IHn; lia). lia.
 Qed.
 
+(* One term of a sum by itself. *)
+Lemma sum_pick f i n : i < n -> sum f n = sum (fun d => if d =? i then 0 else f d) n + f i.
+Proof.
+  induction n; simpl; intros L; [lia|]. destruct (Nat.eqb_spec n i) as [->|].
+  - rewrite (sum_eq (fun d => if d =? i then 0 else f d) f i); [lia|]. intros d D.
+    destruct (Nat.eqb_spec d i); lia.
+  - rewrite IHn by lia. lia.
+Qed.
+
 (* If each slot with [p] is one of the slots that [f] assigns to [N] owners, then there are no more
    slots with [p] than the owners have together. *)
 Lemma split p (f : nat -> nat -> bool) t w N :

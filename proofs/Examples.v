@@ -12,23 +12,27 @@ Local Arguments Nat.div : simpl never.
 Local Arguments Nat.modulo : simpl never.
 
 Definition one : task :=
-  {| wcet := 2; every := 10; jitter := 0; blocking := 0; suspension := 0; colors := 0 |}.
+  {| wcet := 2; every := 10; jitter := 0; blocking := 0; suspension := 0; colors := 0;
+     accesses := Some 1%N; tied := false |}.
 Definition asleep : task :=
-  {| wcet := 2; every := 10; jitter := 0; blocking := 0; suspension := 1; colors := 0 |}.
+  {| wcet := 2; every := 10; jitter := 0; blocking := 0; suspension := 1; colors := 0;
+     accesses := Some 1%N; tied := false |}.
 Definition two : task :=
-  {| wcet := 3; every := 20; jitter := 0; blocking := 0; suspension := 0; colors := 0 |}.
+  {| wcet := 3; every := 20; jitter := 0; blocking := 0; suspension := 0; colors := 0;
+     accesses := Some 1%N; tied := false |}.
 Definition first : server :=
   {| kind := Servers.Deferrable; budget := 1; counted := 1; period := 5 |}.
 
 Definition whole : vcpu :=
   {| above := []; at_place := Whole; late := 0; tasks := [one; two]; reload := 0; sources := [];
-     once := 0 |}.
+     once := 0; interferers := []; on_way := 0; reloads_of_color := 0 |}.
 Definition served k : vcpu :=
   {| above := [first]; at_place := Served {| kind := k; budget := 3; counted := 3; period := 5 |} 5;
-     late := 0; tasks := [one; two]; reload := 0; sources := []; once := 0 |}.
+     late := 0; tasks := [one; two]; reload := 0; sources := []; once := 0; interferers := []; on_way := 0;
+     reloads_of_color := 0 |}.
 Definition background : vcpu :=
   {| above := [first]; at_place := Background; late := 0; tasks := [asleep; two]; reload := 0;
-     sources := []; once := 0 |}.
+     sources := []; once := 0; interferers := []; on_way := 0; reloads_of_color := 0 |}.
 
 (* Their certificates. *)
 Example whole_checks : check whole
@@ -61,7 +65,8 @@ Definition behaves h : Servers.behaviour :=
 Definition run_of v sched susp : run :=
   {| arr := fun h k => k * tT v h; rel := fun h k => k * tT v h; needs := needed;
      sched := in_list sched; susp := susp; starts := fun _ => 0; does := behaves;
-     unserved := fun _ => false |}.
+     unserved := fun _ => false; waits := fun _ _ => false; whose := fun _ _ _ _ _ => false;
+     early_one := fun _ _ _ _ => false; epoch := fun _ _ => 0; causes := fun _ _ _ _ => false |}.
 
 Definition never (h k x : nat) := false.
 Definition run_whole := run_of whole
@@ -71,6 +76,20 @@ Definition run_served k := run_of (served k)
 Definition run_background := run_of background
   [None; Some (0, 0); Some (1, 0); Some (0, 0); Some (1, 0); None; Some (1, 0)]
   (fun h k x => (h =? 0) && (k =? 0) && (x =? 2)).
+
+(* Nothing is lost if tasks execute, or [i] suspends itself, where a task that counts is pending. *)
+Lemma loses_nothing v r i : is_background v = false ->
+  (forall x h k, supplied v r i x = true -> waiting v r x = false -> own_asleep r i x = false -> h <= last_of v i ->
+    pending (rel r) (needs r) (sched r) h k x -> exists h' k', sched r x = Some (h', k') /\ h' <= last_of v i) ->
+  loses_little v r i.
+Proof.
+  intros Ba P. unfold loses_little. rewrite Ba. intros t0 w a q [_ Bu] _. rewrite cnt_none; [lia|].
+  intros x X. unfold lost_of, lost. destruct (supplied v r i x) eqn:Su; auto.
+  destruct (waiting v r x) eqn:Wa; [now rewrite andb_false_r|]. destruct (own_asleep r i x) eqn:As; [apply andb_false_r|].
+  destruct (Bu x X) as [h [k [L Q]]]. apply kept_pending in Q. destruct Q as [_ Q].
+  destruct (P x h k Su Wa As L Q) as [h' [k' [F L']]]. unfold runs_down_to. rewrite F.
+  replace (h' <=? last_of v i) with true; auto. symmetry. now apply Nat.leb_le.
+Qed.
 
 (* Counting in a pattern of 5 slots. *)
 Lemma pattern p k n : n <= 5 -> cnt (fun x => p (x mod 5)) (k * 5) n = cnt p 0 n.
@@ -155,11 +174,9 @@ Proof.
     each x 5; injection E as <- <-; split; auto; cbv; lia.
   - constructor; [apply ordered|discriminate|]. intros. rewrite cnt_none; [lia|auto].
   - exact I.
-  - intros i Li. unfold loses_little. replace (plain whole i) with true.
-    2: { simpl in Li. destruct i as [|[|i]]; [reflexivity|reflexivity|lia]. }
-    intros t0 w B. apply Nat.le_trans with (m := 0); [|apply Nat.le_0_l]. revert t0 w B.
-    apply preemptive_loses_nothing.
-    intros x h k _ Q. pose proof Q as Q'.
+  - intros i Li. split; [|intros _ j Lj; simpl in Lj; lia]. apply loses_nothing; [reflexivity|].
+    replace (last_of whole i) with i by (simpl in Li; destruct i as [|[|i]]; [reflexivity|reflexivity|lia]).
+    intros x h k _ _ _ Lm Q. pose proof Q as Q'.
     apply (pending_only whole _ never 5) in Q'; try (cbv; lia).
     destruct Q' as [-> [Lh Lx]]. destruct Q as [_ Nc].
     destruct h as [|[|h]]; [| |lia]; each x 5;
@@ -267,11 +284,9 @@ Proof.
       * destruct (second_in_order k _ x W); [exists 0|exists 1]; auto.
     + intros t w _ _. rewrite cnt_none; [lia|auto].
     + intros. simpl. lia.
-  - intros i Li. unfold loses_little. replace (plain (served k) i) with true.
-    2: { simpl in Li. destruct k, i as [|[|i]]; try reflexivity; lia. }
-    intros t0 w B. apply Nat.le_trans with (m := 0); [|apply Nat.le_0_l]. revert t0 w B.
-    apply preemptive_loses_nothing.
-    intros x h j Su Q. pose proof Q as Q'.
+  - intros i Li. split; [|intros _ j Lj; simpl in Lj; lia]. apply loses_nothing; [reflexivity|].
+    replace (last_of (served k) i) with i by (simpl in Li; destruct i as [|[|i]]; [reflexivity|reflexivity|lia]).
+    intros x h j Su _ _ Lm Q. pose proof Q as Q'.
     apply (pending_only (served k) _ never 8) in Q'; try (cbv; lia).
     destruct Q' as [-> [Lh Lx]]. destruct Q as [_ Nc].
     assert (U : in_second (x mod 5) = true).
@@ -304,21 +319,18 @@ Proof.
       + rewrite cnt_none; [lia|auto]. }
   split; [exact Va|split; [exact Su|split]].
   - unfold pcpu_obeys. cbn [at_place background]. change (own_number background) with 1.
-    split; [|split].
+    split.
     + intros [|h] L; [apply (first_follows background []); reflexivity|lia].
-    + intros [|h] x L W; [|lia]. unfold Servers.taken, Servers.above.
-      apply orb_true_iff. left. apply existsb_exists. exists 0. split; [simpl; auto|].
-      apply (first_in_order background []); [reflexivity|exact W].
     + intros i t w _ _. rewrite cnt_none; [lia|auto].
-  - intros i Li. unfold loses_little. replace (plain background i) with false.
-    2: { reflexivity. }
-    intros t0 w N Nd. apply Nat.le_trans with (m := 0); [|apply Nat.le_0_l].
+  - intros i Li. split; [|intros _ j Lj; simpl in Lj; lia]. unfold loses_little.
+    replace (is_background background) with true by reflexivity.
+    intros t0 w a q N Nd Tb. apply Nat.le_trans with (m := 0); [|apply Nat.le_0_l].
     assert (Tw : forall x, topwants background run_background x = true -> top background run_background x = true).
     { intros x W. apply existsb_exists in W. destruct W as [h [In W]]. apply in_seq in In.
       change (own_number background) with 1 in In. assert (h = 0) by lia. subst h.
       apply (first_in_order background [] x) in W; [|reflexivity].
       apply orb_true_iff. left. apply existsb_exists. exists 0. split; [simpl; auto|exact W]. }
-    revert t0 w N Nd.
+    revert t0 w a q N Nd Tb.
     apply (preemptive_loses_nothing_below _ _ _ _ _ _ _ _ (supplied background run_background i) _
       (top background run_background) (topwants background run_background) i Va Su Tw).
     intros x h k _ Lh El. destruct (top background run_background x) eqn:Tp; [now left|right].

@@ -10,8 +10,9 @@ Import ListNotations.
 
 Definition joined : vcpu :=
   {| above := []; at_place := Served {| kind := Servers.Sporadic; budget := 12; counted := 12; period := 40 |} 12;
-     late := 0; reload := 0; sources := []; once := 0;
-     tasks := [{| wcet := 1; every := 4; jitter := 0; blocking := 0; suspension := 0; colors := 0 |}] |}.
+     late := 0; reload := 0; sources := []; once := 0; interferers := []; on_way := 0; reloads_of_color := 0;
+     tasks := [{| wcet := 1; every := 4; jitter := 0; blocking := 0; suspension := 0; colors := 0;
+                  accesses := None; tied := false |}] |}.
 
 (* The first job can have to wait for 28 slots, and nine others with it. *)
 Example joined_checks :
@@ -38,7 +39,8 @@ Definition run_joined : run :=
      needs := fun h k => if (h =? 0) && (k <? 12) then 1 else 0;
      sched := fun x => if used_at slots x then Some (0, x / 4) else None;
      susp := fun _ _ _ => false; starts := fun _ => 0; does := fun _ => behaves;
-     unserved := fun _ => false |}.
+     unserved := fun _ => false; waits := fun _ _ => false; whose := fun _ _ _ _ _ => false;
+     early_one := fun _ _ _ _ => false; epoch := fun _ _ => 0; causes := fun _ _ _ _ => false |}.
 
 Lemma not_taken x : is_taken (at_slot slots x) = false.
 Proof.
@@ -136,8 +138,7 @@ Proof.
     + intros h k x El. apply eligible_pending in El. apply pending_at in El. destruct El as [-> [L ->]].
       apply (runs_at k L).
     + intros. simpl. lia.
-  - intros i Li. simpl in Li. replace i with 0 by lia. unfold loses_little. change (plain joined 0) with true.
-    intros t0 w Bw. apply Nat.le_trans with (m := 0); [|apply Nat.le_0_l]. revert t0 w Bw.
-    apply preemptive_loses_nothing. intros x h k _ Q. apply pending_at in Q. destruct Q as [-> [L ->]].
-    exists 0, k. split; auto. apply (runs_at k L).
+  - intros i Li. split; [|intros _ j Lj; simpl in Lj; lia]. simpl in Li. replace i with 0 by lia.
+    apply Examples.loses_nothing; [reflexivity|]. intros x h k _ _ _ Lh Q. apply pending_at in Q.
+    destruct Q as [-> [L ->]]. exists 0, k. split; auto. apply (runs_at k L).
 Qed.

@@ -83,3 +83,112 @@ Proof. vm_compute. lia. Qed.
 Theorem corrected_is_kept :
   complete costs schedule 0 0 (releases 0 0 + bound_by (corrected 2 two_sections 0)).
 Proof. vm_compute. lia. Qed.
+
+(* Remote blocking: how long a job waits in the queue of a resource (vMPCP, Eq. 10 and 11, as the analysis has them).
+
+   From [t0] on a job waits. One request behind it may have the resource then; besides, only requests ahead of it get it:
+   those of [rivals] tasks, each of whose jobs has the resource for [C] slots at most, all of its sections with it together,
+   and is pending for [P] slots at most. *)
+Section Queue.
+Variable rivals : nat.
+Variables T P C : nat -> nat.
+Variable arr : nat -> nat -> nat.
+Variable has : nat -> nat -> nat -> bool.       (* in [x] job [k] of rival [h] has the resource *)
+Variable behind : nat -> bool.                  (* in [x] a request behind has it *)
+Variable waits : nat -> bool.
+Variables t0 B : nat.
+
+Record queue : Prop := {
+  q_period : forall h, 0 < T h;
+  q_sporadic : forall h k, arr h k + T h <= arr h (S k);
+  q_length : forall h k t n, cnt (has h k) t n <= C h;
+  (* Who gets the resource while another one waits has arrived before, and is pending. *)
+  q_pending : forall h k x, t0 <= x -> has h k x = true -> arr h k <= x <= arr h k + P h /\ (t0 < x -> arr h k < x);
+  q_behind : forall n, (forall x, t0 <= x < t0 + n -> waits x = true) -> cnt behind t0 n <= B;
+  q_busy : forall x, t0 <= x -> waits x = true ->
+    behind x = true \/ exists h k, h < rivals /\ has h k x = true }.
+
+Hypothesis Q : queue.
+
+(* The jobs of a rival that can have the resource in a window. *)
+Lemma rival_le h w (p : nat -> bool) : 0 < w ->
+  (forall x, t0 <= x < t0 + S w -> p x = true -> exists k, has h k x = true) ->
+  cnt p t0 (S w) <= ceil (w + P h) (T h) * C h.
+Proof.
+  intros W Pr. pose proof (ceil_covers (w + P h) (T h) (q_period Q h)) as Cv. set (N := ceil (w + P h) (T h)) in *.
+  destruct (Nat.eq_dec (cnt p t0 (S w)) 0) as [->|Some]; [lia|].
+  destruct (cnt_some p t0 (S w)) as [x0 [X0 P0]]; [lia|]. destruct (Pr x0 X0 P0) as [k0 K0].
+  destruct (q_pending Q h k0 x0 (proj1 X0) K0) as [A0 _].
+  destruct (least (fun k => t0 <= arr h k + P h) (fun k => le_dec t0 (arr h k + P h)) k0)
+    as [a [_ [Aa Am]]]; [lia|].
+  assert (Sp : forall d, arr h a + d * T h <= arr h (a + d)).
+  { induction d; simpl; [rewrite !Nat.add_0_r; lia|]. rewrite Nat.add_succ_r. pose proof (q_sporadic Q h (a + d)). lia. }
+  rewrite <- sum_const. eapply Nat.le_trans; [apply split with (f := fun d => has h (a + d)) (N := N)|].
+  - intros x X Px. destruct (Pr x X Px) as [k K]. destruct (q_pending Q h k x (proj1 X) K) as [A1 A2].
+    assert (a <= k) by (destruct (le_lt_dec a k) as [|G]; auto; exfalso; apply (Am k G); lia).
+    assert (L : arr h k < t0 + w).
+    { destruct (Nat.eq_dec x t0) as [->|]; [lia|]. specialize (A2 ltac:(lia)). lia. }
+    exists (k - a). replace (a + (k - a)) with k by lia. split; auto.
+    destruct (le_lt_dec N (k - a)) as [G|]; auto. exfalso. specialize (Sp (k - a)).
+    replace (a + (k - a)) with k in Sp by lia.
+    assert (N * T h <= (k - a) * T h) by (apply Nat.mul_le_mono_r; lia). lia.
+  - apply sum_ext. intros. apply (q_length Q).
+Qed.
+
+Theorem remote_le w : 0 < w -> B + sum (fun h => ceil (w + P h) (T h) * C h) rivals <= w ->
+  exists x, t0 <= x <= t0 + w /\ waits x = false.
+Proof.
+  intros W D. destruct (Exists_dec (fun d => waits (t0 + d) = false) (seq 0 (S w))) as [E|E].
+  - intros d. destruct (waits (t0 + d)); [right; discriminate|left; reflexivity].
+  - apply Exists_exists in E. destruct E as [d [L F]]. apply in_seq in L. exists (t0 + d). split; auto. lia.
+  - exfalso. assert (Wa : forall x, t0 <= x < t0 + S w -> waits x = true).
+    { intros x X. destruct (waits x) eqn:F; auto. exfalso. apply E, Exists_exists. exists (x - t0).
+      split; [apply in_seq; lia|]. now replace (t0 + (x - t0)) with x by lia. }
+    (* A job of a rival has the resource; its number is not known, but less than [x]. *)
+    assert (Num : forall h k x, has h k x = true -> t0 <= x -> k <= x).
+    { intros h k x K X. destruct (q_pending Q h k x X K) as [A _].
+      assert (G : k <= arr h k); [|lia]. clear A K X. induction k; [lia|].
+      pose proof (q_sporadic Q h k). pose proof (q_period Q h). lia. }
+    pose (of := fun h x => existsb (fun k => has h k x) (seq 0 (S x))).
+    pose (any := fun x => existsb (fun h => of h x) (seq 0 rivals)).
+    assert (All : S w <= cnt (fun x => behind x || any x) t0 (S w)).
+    { rewrite <- (cnt_all (fun x => behind x || any x) t0 (S w)) at 1; [lia|]. intros x X. apply orb_true_iff.
+      destruct (q_busy Q x ltac:(lia) (Wa x X)) as [|[h [k [Lh K]]]]; auto. right.
+      apply existsb_exists. exists h. split; [apply in_seq; lia|]. apply existsb_exists. exists k. split; auto.
+      apply in_seq. pose proof (Num h k x K ltac:(lia)). lia. }
+    pose proof (cnt_or behind any t0 (S w)) as O. pose proof (q_behind Q (S w) Wa).
+    assert (cnt any t0 (S w) <= sum (fun h => ceil (w + P h) (T h) * C h) rivals).
+    { eapply Nat.le_trans; [apply split with (f := of) (N := rivals)|].
+      - intros x _ A. apply existsb_exists in A. destruct A as [h [L A]]. apply in_seq in L. exists h. split; auto. lia.
+      - apply sum_ext. intros h _. apply rival_le; auto. intros x _ A. apply existsb_exists in A.
+        destruct A as [k [_ K]]. eauto. }
+    lia.
+Qed.
+End Queue.
+
+(* A job that waits for a request behind it for 2 slots, and then for one ahead of it for 3, exactly as long as that. *)
+Definition first_arrives (h k : nat) := 1 + 100 * k.
+Definition has_it (h k x : nat) := (k =? 0) && (3 <=? x) && (x <? 6).
+Definition behind_it x := (1 <=? x) && (x <? 3).
+Definition in_queue x := (1 <=? x) && (x <? 6).
+
+Lemma queue_is_kept : queue 1 (fun _ => 100) (fun _ => 10) (fun _ => 3) first_arrives has_it behind_it in_queue 1 2.
+Proof.
+  assert (Short : forall (p : nat -> bool) a b, (forall x, p x = true -> a <= x < b) -> forall t n, cnt p t n <= b - a).
+  { intros p a b H t n. induction n; simpl; [lia|]. destruct (p (t + n)) eqn:E; [|lia].
+    destruct (le_lt_dec a t) as [L|L].
+    - pose proof (cnt_max p t n). apply H in E. lia.
+    - rewrite (cnt_sub p t (a - t) n) by (apply H in E; lia). rewrite cnt_none.
+      + pose proof (cnt_max p (t + (a - t)) (n - (a - t))). apply H in E. lia.
+      + intros x X. destruct (p x) eqn:Ex; auto. apply H in Ex. lia. }
+  constructor.
+  - intros. lia.
+  - intros. unfold first_arrives. lia.
+  - intros h k t n. apply (Short _ 3 6). unfold has_it. intros x. rewrite !andb_true_iff, Nat.leb_le, Nat.ltb_lt. tauto.
+  - intros h k x _. unfold has_it, first_arrives. rewrite !andb_true_iff, Nat.eqb_eq, Nat.leb_le, Nat.ltb_lt. lia.
+  - intros n _. apply (Short _ 1 3). unfold behind_it. intros x. rewrite andb_true_iff, Nat.leb_le, Nat.ltb_lt. tauto.
+  - intros x _ W. unfold in_queue, behind_it, has_it in *. rewrite andb_true_iff, Nat.leb_le, Nat.ltb_lt in *.
+    destruct (le_lt_dec 3 x); [right|left; lia]. exists 0, 0. rewrite !andb_true_iff, Nat.leb_le, Nat.ltb_lt. repeat split; lia.
+Qed.
+Example waits_for_5 : in_queue 5 = true /\ in_queue 6 = false /\ 2 + sum (fun _ => ceil (5 + 10) 100 * 3) 1 <= 5.
+Proof. cbv. repeat split; lia. Qed.

@@ -29,22 +29,22 @@ Variables C T J : nat -> nat.
 Variables arr rel cost : nat -> nat -> nat.
 Variable sched : nat -> option (nat * nat).
 Variable supply : nat -> bool.
-Variable i : nat.
+Variables i m : nat.                            (* a task, and the last one with its priority *)
 Hypothesis V : valid C T J arr rel cost sched.
 
 Notation busy := (busy rel cost sched).
 Notation busy_window := (busy_window rel cost sched).
-Notation lost := (lost sched supply i).
+Notation lost := (lost sched supply).
 Notation jobs := (jobs T J).
 
-(* Sections. [blocked x]: a task below [i] executes in [x], and nothing interrupts it. Such a
-   section began when no job of [i] or above was pending, and has no more than [B] slots. *)
+(* Sections. [blocked x]: a task below [m] executes in [x], and nothing interrupts it. Such a
+   section began when no job of [m] or above was pending, and has no more than [B] slots. *)
 Variable blocked : nat -> bool.
 Variable B : nat.
 Definition sections := forall x, blocked x = true ->
-  exists s, s <= x /\ ~ busy i s /\ cnt blocked s (S x - s) <= B.
+  exists s, s <= x /\ ~ busy m s /\ cnt blocked s (S x - s) <= B.
 
-Lemma blocked_le t0 w : sections -> (forall x, t0 <= x < t0 + w -> busy i x) ->
+Lemma blocked_le t0 w : sections -> (forall x, t0 <= x < t0 + w -> busy m x) ->
   cnt blocked t0 w <= B.
 Proof.
   intros Sec. induction w; intros Bu; [simpl; lia|].
@@ -78,22 +78,23 @@ Definition events :=
   (forall e k t w, cnt (takes e k) t w <= each e) /\
   (forall t0 w, cnt (before t0) t0 w <= once).
 
-(* A slot that is lost in a busy window has one of these three reasons. *)
-Definition reasons := forall t0 w x, busy_window i t0 w -> t0 <= x < t0 + w -> lost x = true ->
+(* A slot of [p] in a busy window has one of these three reasons: [p] is what is lost, or a part of that. *)
+Variable p : nat -> bool.
+Definition reasons := forall t0 w x, busy_window m t0 w -> t0 <= x < t0 + w -> p x = true ->
   blocked x = true \/
-  (exists h k, h < i /\ t0 <= rel h k /\ reload h k x = true) \/
+  (exists h k, h <= m /\ h <> i /\ t0 <= rel h k /\ reload h k x = true) \/
   before t0 x = true \/
   (exists e k, e < sources /\ t0 <= real e k < t0 + w /\ takes e k x = true).
 
 Definition overhead w := once + sum (fun e => ceil (w + late e) (period e) * each e) sources.
-Definition reloading w := sum (fun h => jobs h w * gamma h) i.
+Definition reloading w := sum (fun h => if h =? i then 0 else jobs h w * gamma h) (S m).
 
 Theorem losses : sections -> reloads -> events -> reasons ->
-  loses_at_most rel cost sched supply i (fun w => B + reloading w + overhead w).
+  forall t0 w, busy_window m t0 w -> cnt p t0 w <= B + reloading w + overhead w.
 Proof.
   intros Sec [Re1 Re2] [E1 [E2 [E3 [E4 E5]]]] Rs t0 w BW.
   (* The reasons as properties of slots; a job or an event is found by a bounded search. *)
-  pose (re := fun h x => existsb (fun k => (t0 <=? rel h k) && (rel h k <? t0 + w) && reload h k x)
+  pose (re := fun h x => negb (h =? i) && existsb (fun k => (t0 <=? rel h k) && (rel h k <? t0 + w) && reload h k x)
                                  (seq 0 (t0 + w))).
   pose (ev := fun e x => existsb (fun k => (t0 <=? real e k) && (real e k <? t0 + w) && takes e k x)
                                  (seq 0 (t0 + w))).
@@ -105,11 +106,12 @@ Proof.
   assert (A : forall f n, cnt (any f n) t0 w <= sum (fun d => cnt (f d) t0 w) n).
   { intros f n. apply split with (f := f). intros x _ X. apply existsb_exists in X.
     destruct X as [d [D F]]. apply in_seq in D. exists d. split; auto; lia. }
-  assert (X : cnt lost t0 w <= cnt (fun x => (blocked x || any re i x)
+  assert (X : cnt p t0 w <= cnt (fun x => (blocked x || any re (S m) x)
                                              || (before t0 x || any ev sources x)) t0 w).
   { apply cnt_le. intros x R L. apply orb_true_iff. rewrite !orb_true_iff.
-    destruct (Rs t0 w x BW R L) as [?|[[h [k [Hh [Rk F]]]]|[?|[e [k [He [Rk F]]]]]]]; auto.
+    destruct (Rs t0 w x BW R L) as [?|[[h [k [Hh [Hi [Rk F]]]]]|[?|[e [k [He [Rk F]]]]]]]; auto.
     - left; right. apply existsb_exists. exists h. split; [apply in_seq; lia|].
+      unfold re. apply andb_true_iff. split; [now apply negb_true_iff, Nat.eqb_neq|].
       pose proof (Re2 _ _ _ F). pose proof (rel_ge _ _ _ _ _ _ _ V h k).
       apply existsb_exists. exists k. split; [apply in_seq; lia|]. rewrite F, andb_true_r.
       apply andb_true_iff. split; [apply Nat.leb_le|apply Nat.ltb_lt]; lia.
@@ -117,16 +119,18 @@ Proof.
       pose proof (real_ge e k).
       apply existsb_exists. exists k. split; [apply in_seq; lia|]. rewrite F, andb_true_r.
       apply andb_true_iff. split; [apply Nat.leb_le|apply Nat.ltb_lt]; lia. }
-  pose proof (cnt_or (fun x => blocked x || any re i x)
+  pose proof (cnt_or (fun x => blocked x || any re (S m) x)
                      (fun x => before t0 x || any ev sources x) t0 w) as O1.
-  pose proof (cnt_or blocked (any re i) t0 w).
+  pose proof (cnt_or blocked (any re (S m)) t0 w).
   pose proof (cnt_or (before t0) (any ev sources) t0 w).
-  pose proof (A re i). pose proof (A ev sources). pose proof (blocked_le t0 w Sec (proj2 BW)).
-  pose proof (E5 t0 w). simpl in O1.
-  assert (sum (fun h => cnt (re h) t0 w) i <= reloading w).
-  { apply sum_ext. intros h Hh.
-    apply (per_job_le _ _ _ _ _ _ _ V h t0 w (jobs h w) (re h) (reload h) (gamma h)); auto.
-    - intros x _ F. unfold re in F. apply existsb_exists in F. destruct F as [k [_ F]].
+  pose proof (A re (S m)). pose proof (A ev sources). pose proof (blocked_le t0 w Sec (proj2 BW)).
+  pose proof (E5 t0 w). cbv beta in O1.
+  assert (sum (fun h => cnt (re h) t0 w) (S m) <= reloading w).
+  { apply sum_ext. intros h Hh. unfold re. destruct (h =? i).
+    { simpl. rewrite cnt_none; auto. }
+    simpl.
+    apply (per_job_le _ _ _ _ _ _ _ V h t0 w (jobs h w) _ (reload h) (gamma h)); auto.
+    - intros x _ F. apply existsb_exists in F. destruct F as [k [_ F]].
       exists k. rewrite !andb_true_iff, Nat.leb_le, Nat.ltb_lt in F. tauto.
     - apply ceil_covers. apply (v_period _ _ _ _ _ _ _ V). }
   assert (sum (fun e => cnt (ev e) t0 w) sources
@@ -138,16 +142,18 @@ Proof.
   unfold overhead. lia.
 Qed.
 
-(* A schedule that is preemptive and never idle while jobs are pending loses nothing. *)
-Definition preemptive := forall x h k, supply x = true -> pending rel cost sched h k x ->
-  exists h' k', sched x = Some (h', k') /\ h' <= h.
+(* A schedule that is preemptive and never idle while jobs are pending, but where they wait for memory, loses nothing
+   besides that. *)
+Definition preemptive (stalls : nat -> bool) := forall x h k, supply x = true -> stalls x = false -> h <= m ->
+  pending rel cost sched h k x -> exists h' k', sched x = Some (h', k') /\ h' <= m.
 
-Lemma preemptive_loses_nothing :
-  preemptive -> loses_at_most rel cost sched supply i (fun _ => 0).
+Lemma preemptive_loses_nothing stalls : preemptive stalls ->
+  forall t0 w, busy_window m t0 w -> cnt (fun x => lost m x && negb (stalls x)) t0 w <= 0.
 Proof.
   intros P t0 w [_ Bu]. rewrite cnt_none; auto. intros x X. unfold Tasks.lost.
-  destruct (supply x) eqn:Su; auto. simpl. destruct (Bu x X) as [h [k [L Q]]].
-  destruct (P x h k Su Q) as [h' [k' [F L']]]. unfold runs_down_to. rewrite F.
-  replace (h' <=? i) with true; auto. symmetry. apply Nat.leb_le. lia.
+  destruct (supply x) eqn:Su; auto. destruct (stalls x) eqn:St; [apply andb_false_r|].
+  destruct (Bu x X) as [h [k [L Q]]].
+  destruct (P x h k Su St L Q) as [h' [k' [F L']]]. unfold runs_down_to. rewrite F.
+  replace (h' <=? m) with true; auto. symmetry. apply Nat.leb_le. lia.
 Qed.
 End Losses.

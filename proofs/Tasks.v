@@ -47,11 +47,18 @@ Definition lost i x := supply x && negb (runs_down_to i x).
 (* A busy window begins quietly, and is busy. *)
 Definition busy_window i t0 w := quiet i t0 /\ forall x, t0 <= x < t0 + w -> busy i x.
 
-(* In a busy window of length [w] no more than [extra w] slots of supply are lost: to tasks below in
-   sections that nothing interrupts, to the hypervisor, to lines of a cache that are loaded again.
-   With [extra w = 0] the schedule is preemptive and never idle while jobs are pending. *)
-Definition loses_at_most i (extra : nat -> nat) :=
-  forall t0 w, busy_window i t0 w -> cnt (lost i) t0 w <= extra w.
+(* Job [k] of task [i] has its turn: it is pending, and those before it are complete. *)
+Definition turn i k x :=
+  rel i k <= x /\ ~ complete i k x /\ forall k', k' < k -> complete i k' x.
+
+(* Jobs of [i] that have their turn in a window are [q + 1] jobs from [a] on. *)
+Definition turns i a q t0 w := forall k x, t0 <= x < t0 + w -> turn i k x -> a <= k <= a + q.
+
+(* In a busy window of task [m] and those above, with [q + 1] jobs of task [i], no more than [extra q w] slots of supply
+   are lost: to tasks below in sections that nothing interrupts, to the hypervisor, to lines of a cache that are loaded
+   again, to waiting for memory. With [extra q w = 0] the schedule is preemptive and never idle while jobs are pending. *)
+Definition loses_at_most m i (extra : nat -> nat -> nat) := forall t0 w a q,
+  busy_window m t0 w -> turns i a q t0 w -> cnt (lost m) t0 w <= extra q w.
 
 (* The VCPU is guaranteed [sbf w] slots in each window of [w] slots that is busy. *)
 Definition respects_sbf i (sbf : nat -> nat) := forall t w,
@@ -206,14 +213,14 @@ Proof.
 Qed.
 
 (* Own jobs up to the one that is not complete. *)
-Lemma own_lt i t0 w a q :
-  quiet i t0 -> t0 <= rel i a -> (forall k, k < a -> ~ t0 <= rel i k) ->
+Lemma own_lt m i t0 w a q :
+  i <= m -> quiet m t0 -> t0 <= rel i a -> (forall k, k < a -> ~ t0 <= rel i k) ->
   ~ complete i (a + q) (t0 + w) -> cnt (runs_task i) t0 w < S q * C i.
 Proof.
-  intros Q A M I. rewrite <- sum_const.
+  intros Lm Q A M I. rewrite <- sum_const.
   eapply Nat.le_lt_trans; [apply split with (f := fun d => runs i (a + d)) (N := S q)|].
   - intros x X R. destruct (runs_task_sched _ _ R) as [k F].
-    pose proof (in_window _ _ _ _ _ Q (le_n _) (proj1 X) F).
+    pose proof (in_window _ _ _ _ _ Q Lm (proj1 X) F).
     assert (a <= k) by (destruct (le_lt_dec a k); auto; exfalso; apply (M k); lia).
     assert (k <= a + q).
     { destruct (le_lt_dec k (a + q)); auto. exfalso. apply I.
@@ -236,81 +243,104 @@ Definition jobs h w := ceil (w + J h) (T h).
 Lemma jobs_ok h w : w + J h <= jobs h w * T h.
 Proof. apply ceil_covers, (v_period V). Qed.
 
-(* What task [i] can need in a window with [q + 1] of its jobs. *)
-Definition demand i extra q w := sum (fun h => jobs h w * C h) i + S q * C i + extra w.
+(* What task [i] can need in a window with [q + 1] of its jobs, and what the others down to [m] can. *)
+Definition others i m w := sum (fun h => if h =? i then 0 else jobs h w * C h) (S m).
+Definition demand i m extra q w := others i m w + S q * C i + extra q w.
+
+Lemma others_last i w : others i i w = sum (fun h => jobs h w * C h) i.
+Proof.
+  unfold others. cbn [sum]. rewrite Nat.eqb_refl, Nat.add_0_r. apply sum_eq. intros h L.
+  destruct (Nat.eqb_spec h i); lia.
+Qed.
 
 Variable sbf : nat -> nat.
 
-Lemma supply_split i extra t0 w : respects_sbf i sbf -> loses_at_most i extra -> busy_window i t0 w ->
-  sbf w <= sum (fun h => cnt (runs_task h) t0 w) (S i) + extra w.
+Lemma supply_split m i extra t0 w a q : respects_sbf m sbf -> loses_at_most m i extra ->
+  busy_window m t0 w -> turns i a q t0 w ->
+  sbf w <= sum (fun h => cnt (runs_task h) t0 w) (S m) + extra q w.
 Proof.
-  intros SBF L B. pose proof (L t0 w B) as LB. destruct B as [Q B].
+  intros SBF L B Tu. pose proof (L t0 w a q B Tu) as LB. destruct B as [Q B].
   assert (sbf w <= cnt supply t0 w) by (apply SBF; auto).
-  assert (cnt supply t0 w <= cnt (fun x => lost i x || runs_down_to i x) t0 w).
-  { apply cnt_le. intros x _ U. unfold lost. rewrite U. simpl. now destruct (runs_down_to i x). }
-  pose proof (cnt_or (lost i) (runs_down_to i) t0 w).
-  assert (cnt (runs_down_to i) t0 w <= sum (fun h => cnt (runs_task h) t0 w) (S i)).
+  assert (cnt supply t0 w <= cnt (fun x => lost m x || runs_down_to m x) t0 w).
+  { apply cnt_le. intros x _ U. unfold lost. rewrite U. simpl. now destruct (runs_down_to m x). }
+  pose proof (cnt_or (lost m) (runs_down_to m) t0 w).
+  assert (cnt (runs_down_to m) t0 w <= sum (fun h => cnt (runs_task h) t0 w) (S m)).
   { apply split with (f := runs_task). intros x _ R. unfold runs_down_to in R. unfold runs_task.
     destruct (sched x) as [[h k]|]; [|discriminate]. apply Nat.leb_le in R.
     exists h. split; [lia|]. apply Nat.eqb_refl. }
   lia.
 Qed.
 
-(* THE RESPONSE TIME. For each of [n + 1] jobs in a busy window there is a length [ws q] in which the
-   supply meets the demand; the last of them ends before the next job of the task can come. Then no
-   job of the task takes longer than [R] from its arrival, in any schedule.
+(* THE RESPONSE TIME of task [i], above which all tasks down to [m] count: those with its priority can come before it in
+   any order. For each of [n + 1] jobs in a busy window there is a length [ws q] in which the supply meets the demand; the
+   last of them ends before the next job of the task can come. Then no job of the task takes longer than [R] from its
+   arrival, in any schedule.
 
    (Lehoczky, RTSS 1990; Tindell, Burns and Wellings, RTSJ 1994; on a supply as Shin and Lee, RTSS
    2003.) *)
-Theorem response i extra n (ws : nat -> nat) R :
-  respects_sbf i sbf -> loses_at_most i extra ->
-  (forall q, q <= n -> demand i extra q (ws q) <= sbf (ws q)) ->
+Theorem response i m extra n (ws : nat -> nat) R : i <= m ->
+  respects_sbf m sbf -> loses_at_most m i extra ->
+  (forall q, q <= n -> demand i m extra q (ws q) <= sbf (ws q)) ->
   (forall q, q <= n -> ws q + J i <= R + q * T i) ->
   0 < ws n -> ws n + J i <= S n * T i ->
   forall k, complete i k (arr i k + R).
 Proof.
-  intros SBF L D B P E k. destruct (last_quiet i (rel i k)) as [t0 [L0 [Q N]]].
+  intros LM SBF L D B P E k. destruct (last_quiet m (rel i k)) as [t0 [L0 [Q N]]].
   destruct (least (fun k => t0 <= rel i k) (fun k => le_dec t0 (rel i k)) k)
     as [a [A1 [A2 A3]]]; auto.
   assert (K : exists q, k = a + q) by (exists (k - a); lia). destruct K as [q K].
   pose proof (arrs i a q) as AR. rewrite <- K in AR.
   pose proof (v_jitter V i a). pose proof (v_jitter V i k).
+  (* Jobs from before the window have no turn in it. *)
+  assert (From : forall j x, t0 <= x -> turn i j x -> a <= j).
+  { intros j x X [R1 [I _]]. destruct (le_lt_dec a j) as [|G]; auto. exfalso. apply I.
+    apply complete_mono with t0; auto. apply Q; auto. specialize (A3 j G). lia. }
   destruct (le_lt_dec q n) as [LQ|LQ].
   - (* One of the windows. *)
     pose proof (D q LQ) as Dq. pose proof (B q LQ) as Bq.
     apply complete_mono with (t0 + ws q); [lia|].
     destruct (le_dec (cost i k) (service i k (t0 + ws q))) as [|I]; [assumption|]. exfalso.
     assert (X : sbf (ws q)
-        <= sum (fun h => cnt (runs_task h) t0 (ws q)) (S i) + extra (ws q)).
-    { apply supply_split; auto. split; auto. intros x X. destruct (le_lt_dec (rel i k) x).
-      - exists i, k. repeat split; auto. intros F. apply I. apply complete_mono with x; auto. lia.
-      - apply (busy_before i t0 (rel i k)); auto. lia. }
-    simpl in X.
-    assert (sum (fun h => cnt (runs_task h) t0 (ws q)) i <= sum (fun h => jobs h (ws q) * C h) i).
-    { apply sum_ext. intros h Hh. apply (task_le i); auto; [lia|apply jobs_ok]. }
+        <= sum (fun h => cnt (runs_task h) t0 (ws q)) (S m) + extra q (ws q)).
+    { apply supply_split with (i := i) (a := a); auto.
+      - split; auto. intros x X. destruct (le_lt_dec (rel i k) x).
+        + exists i, k. repeat split; auto. intros F. apply I. apply complete_mono with x; auto. lia.
+        + apply (busy_before m t0 (rel i k)); auto. lia.
+      - intros j x X Tu. split; [apply (From j x); auto; lia|].
+        destruct (le_lt_dec j (a + q)) as [|G]; auto. exfalso. apply I. rewrite K.
+        apply complete_mono with x; [lia|]. apply Tu. lia. }
+    rewrite (sum_pick _ i) in X by lia.
+    assert (sum (fun h => if h =? i then 0 else cnt (runs_task h) t0 (ws q)) (S m) <= others i m (ws q)).
+    { apply sum_ext. intros h Hh. destruct (h =? i); auto. apply (task_le m); auto; [lia|apply jobs_ok]. }
     assert (cnt (runs_task i) t0 (ws q) < S q * C i).
-    { apply (own_lt i t0 (ws q) a q); auto; rewrite <- K; unfold complete; lia. }
+    { apply (own_lt m i t0 (ws q) a q); auto; rewrite <- K; unfold complete; lia. }
     unfold demand in Dq. lia.
   - (* The busy window is over before. *)
     exfalso. pose proof (D n (le_n _)) as Dn. set (w := ws n) in *.
     assert (S n * T i <= q * T i) by (apply Nat.mul_le_mono_r; lia).
     assert (W : t0 + w <= rel i k) by lia.
-    destruct (quiet_dec i (t0 + w)) as [QQ|[h [m [Lh [Rm I]]]]].
+    destruct (quiet_dec m (t0 + w)) as [QQ|[h [j [Lh [Rm I]]]]].
     { apply (N (t0 + w)); auto; lia. }
-    assert (X : sbf w <= sum (fun h => cnt (runs_task h) t0 w) (S i) + extra w).
-    { apply supply_split; auto. split; auto. intros x Xx.
-      apply (busy_before i t0 (rel i k)); auto. lia. }
-    assert (Y : sum (fun h => cnt (runs_task h) t0 w) (S i)
-                < sum (fun h => (if h =? i then S n else jobs h w) * C h) (S i)).
-    { assert (G : forall h, h <= i -> w + J h <= (if h =? i then S n else jobs h w) * T h).
+    assert (X : sbf w <= sum (fun h => cnt (runs_task h) t0 w) (S m) + extra n w).
+    { apply supply_split with (i := i) (a := a); auto.
+      - split; auto. intros x Xx. apply (busy_before m t0 (rel i k)); auto. lia.
+      - intros g x Xx Tu. split; [apply (From g x); auto; lia|].
+        destruct (le_lt_dec g (a + n)) as [|G]; auto. exfalso.
+        pose proof (arrs i a (g - a)) as Ag. replace (a + (g - a)) with g in Ag by lia.
+        pose proof (v_jitter V i g). destruct Tu as [Rg _].
+        assert (S n * T i <= (g - a) * T i) by (apply Nat.mul_le_mono_r; lia). lia. }
+    assert (Y : sum (fun h => cnt (runs_task h) t0 w) (S m)
+                < sum (fun h => (if h =? i then S n else jobs h w) * C h) (S m)).
+    { assert (G : forall h, h <= m -> w + J h <= (if h =? i then S n else jobs h w) * T h).
       { intros g Gg. destruct (g =? i) eqn:Eg; [apply Nat.eqb_eq in Eg; subst; auto|apply jobs_ok]. }
       apply sum_lt with (d := h); [|lia|].
-      - intros g Gg. apply (task_le i); auto; [lia|apply G; lia].
-      - apply (task_lt i t0 w h _ m); auto. }
-    simpl in Y. rewrite Nat.eqb_refl in Y.
-    assert (Z : sum (fun h => (if h =? i then S n else jobs h w) * C h) i
-                <= sum (fun h => jobs h w * C h) i).
-    { apply sum_ext. intros g Gg. destruct (g =? i) eqn:Eg; [apply Nat.eqb_eq in Eg; lia|lia]. }
-    unfold demand in Dn. simpl in Dn, X. lia.
+      - intros g Gg. apply (task_le m); auto; [lia|apply G; lia].
+      - apply (task_lt m t0 w h _ j); auto. }
+    rewrite (sum_pick (fun h => (if h =? i then S n else jobs h w) * C h) i) in Y by lia.
+    rewrite Nat.eqb_refl in Y.
+    assert (Z : sum (fun d => if d =? i then 0 else (if d =? i then S n else jobs d w) * C d) (S m)
+                <= others i m w).
+    { apply sum_ext. intros g Gg. destruct (g =? i); lia. }
+    unfold demand in Dn. lia.
 Qed.
 End Model.

@@ -9,22 +9,45 @@ pub enum Lack {
     /// The bound is later than the deadline.
     #[error("the task can be late")]
     Late,
-    /// The VCPU or others of its PCPU have critical sections.
-    #[error("no theorem covers critical sections of several VCPUs yet")]
+    /// The task suspends itself, and tasks below have critical sections.
+    #[error(
+        "the task suspends itself, and tasks below have critical sections, of which no theorem says \
+         how often they begin then"
+    )]
     Sections,
-    /// The bound contains delays by memory accesses of other PCPUs.
-    #[error("no theorem covers memory accesses of other PCPUs yet")]
+    /// The bound contains delays by memory accesses of other PCPUs, where theorems do not count these.
+    #[error(
+        "the task waits for memory accesses of other PCPUs, and it or one above suspends itself or it \
+         is in the background, and no theorem covers that yet"
+    )]
     Memory,
+    /// The VCPU waits for its own budget of memory accesses.
+    #[error(
+        "the VCPU waits for a limit of its own memory accesses, and no theorem covers that yet"
+    )]
+    Throttled,
     /// Rings release the task.
     #[error("rings release the task, and no theorem counts from them yet")]
     Triggered,
-    /// Tasks of the VCPU have the same priority.
-    #[error("the task has the same priority as others, and the theorems have an order of tasks")]
-    SamePriority,
-    /// Tasks with sections that nothing interrupts, where theorems are about preemptive tasks.
+    /// Tasks have the same priority, where theorems are about an order of tasks.
     #[error(
-        "tasks block each other where one suspends itself or in the background, and the theorem \
-         is about preemptive tasks"
+        "tasks have the same priority and one of them suspends itself, or they are in the background, \
+         and the theorem there has an order of tasks"
+    )]
+    SamePriority,
+    /// Tasks have the same priority and lines of the cache in common.
+    #[error(
+        "tasks with the same priority evict each other's lines, and nothing limits how often they \
+         change"
+    )]
+    SameLines,
+    /// A task with the same priority waits for longer.
+    #[error("a task with the same priority has a longer `blocking`, which the task waits for, too")]
+    SameBlocking,
+    /// Sections of the task can hold off those above, where the theorem is not about that.
+    #[error(
+        "a task above has a longer `blocking`, so that a section of this one can hold it off, and the \
+         theorem about the background does not count that"
     )]
     Blocking,
     /// A task suspends itself on a sporadic server.

@@ -23,6 +23,37 @@ pub struct Vcpu {
     pub sources: Vec<Source>,
     /// Time of the hypervisor once in a busy window.
     pub once: u64,
+    /// Other PCPUs for whose accesses those of the tasks wait.
+    pub interferers: Vec<Interferer>,
+    /// Accesses that are on their way when a window begins.
+    pub on_way: u64,
+    /// Accesses that load the lines of a colour again.
+    pub reloads_of_color: u64,
+    /// True if critical sections are on its PCPU: `blocking` and `suspension` of tasks are what the analysis of locks
+    /// computed, and hypotheses of the theorems.
+    pub locks: bool,
+}
+
+/// Other PCPUs for whose accesses those of the VCPU wait.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Interferer {
+    /// The longest time for which one access waits for them.
+    pub wait: u64,
+    /// Limits on the time for which all accesses wait, one for each source there; `None`: a source has none.
+    pub limits: Option<Vec<Limit>>,
+}
+
+/// A limit on the accesses of a VM or VCPU, as the time by which they delay others.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Limit {
+    /// The time in each period.
+    pub step: u64,
+    /// The period.
+    pub span: u64,
+    /// By how much later accesses delay others than in their period.
+    pub after: u64,
+    /// The time that comes once in any number of periods.
+    pub credit: u64,
 }
 
 /// How a VCPU gets time.
@@ -32,6 +63,13 @@ pub enum Place {
     Whole,
     /// It has a server, which gets its budget within `response`.
     Served {
+        /// The server.
+        own: Server,
+        /// The longest time until the budget was there: `W`.
+        response: u64,
+    },
+    /// The same as a hypothesis: sections of others also keep it from its budget.
+    Promised {
         /// The server.
         own: Server,
         /// The longest time until the budget was there: `W`.
@@ -97,6 +135,10 @@ pub struct Task {
     pub suspension: u64,
     /// Its cache colours, bit by bit.
     pub colors: u64,
+    /// The accesses of a job to memory, if they are known.
+    pub accesses: Option<u64>,
+    /// True if the next task has the same priority.
+    pub tied: bool,
     /// The bound of its response time, or the reason why it gets no certificate.
     pub bound: Result<u64, Lack>,
 }
@@ -114,6 +156,10 @@ impl Vcpu {
             reload: 0,
             sources: Vec::new(),
             once: 0,
+            interferers: Vec::new(),
+            on_way: 0,
+            reloads_of_color: 0,
+            locks: false,
         }
     }
 }
@@ -130,6 +176,8 @@ impl Task {
             blocking: 0,
             suspension: 0,
             colors: 0,
+            accesses: None,
+            tied: false,
             bound,
         }
     }

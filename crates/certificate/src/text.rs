@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::names::{Names, plain};
 use crate::windows::windows;
-use crate::{Kind, Lack, Place, Server, Task, Vcpu};
+use crate::{Interferer, Kind, Lack, Limit, Place, Server, Task, Vcpu};
 
 /// A certificate of a VCPU.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -15,6 +15,8 @@ pub struct Certificate {
     pub bounds: Vec<Bound>,
     /// Tasks without, by their index.
     pub without: Vec<(usize, Lack)>,
+    /// What the theorems assume of the system besides its description, which nobody has proved: clauses.
+    pub hypotheses: Vec<String>,
 }
 
 /// A bound with a theorem.
@@ -52,12 +54,31 @@ pub fn write(vcpu: &Vcpu) -> Certificate {
             }
         }
     }
-    let text = text(vcpu, &bounds, &without);
-    Certificate { text, bounds, without }
+    let hypotheses = hypotheses(vcpu);
+    let text = text(vcpu, &bounds, &without, &hypotheses);
+    Certificate { text, bounds, without, hypotheses }
 }
 
-fn text(vcpu: &Vcpu, bounds: &[Bound], without: &[(usize, Lack)]) -> String {
-    let Vcpu { vm, vcpu: index, late, reload, once, .. } = vcpu;
+/// Returns what is a hypothesis where VCPUs share resources.
+fn hypotheses(vcpu: &Vcpu) -> Vec<String> {
+    let mut all = Vec::new();
+    if let Place::Promised { .. } = vcpu.place {
+        all.push("the VCPU gets its budget as early in each period as vMPCP, Eq. 5, says");
+    }
+    if vcpu.locks {
+        all.push(
+            "tasks below hold off a task for no longer than vMPCP, Eq. 7 to 9, says: `blocking`",
+        );
+        all.push(
+            "jobs wait for resources of other VCPUs for no longer than vMPCP, Eq. 10 and 11, says: \
+             `suspension`",
+        );
+    }
+    all.into_iter().map(Into::into).collect()
+}
+
+fn text(vcpu: &Vcpu, bounds: &[Bound], without: &[(usize, Lack)], hypotheses: &[String]) -> String {
+    let Vcpu { vm, vcpu: index, late, reload, once, on_way, reloads_of_color, .. } = vcpu;
     let mut text = format!(
         "(* Bounds of the response times of tasks: VM {}, VCPU {index}. Times are in nanoseconds.\n\n\
          \x20  [safe system i R] says that in every run that obeys the parameters of [system] each job of\n\
@@ -69,25 +90,34 @@ fn text(vcpu: &Vcpu, bounds: &[Bound], without: &[(usize, Lack)]) -> String {
          Open Scope N_scope.\n\n",
         plain(vm)
     );
+    if !hypotheses.is_empty() {
+        let lines: String =
+            hypotheses.iter().map(|it| format!("\n   - {}", harmless(it))).collect();
+        let _ = write!(text, "(* HYPOTHESES, which nobody has proved:{lines} *)\n\n");
+    }
     let servers: Vec<_> = vcpu.above.iter().map(server).collect();
     let tasks: Vec<_> = vcpu.tasks.iter().map(task).collect();
     let sources = vcpu.sources.iter().map(|it| {
         format!("{{| cost := {}; spacing := {}; early := {} |}}", it.cost, it.spacing, it.early)
     });
     let sources: Vec<_> = sources.collect();
+    let interferers: Vec<_> = vcpu.interferers.iter().map(interferer).collect();
     let place = match &vcpu.place {
         Place::Whole | Place::Nothing => "Whole".into(),
         Place::Background => "Background".into(),
         Place::Served { own, response } => format!("Served {} {response}", server(own)),
+        Place::Promised { own, response } => format!("Promised {} {response}", server(own)),
     };
     let _ = write!(
         text,
         "Definition system : vcpu := {{|\n  \
            above := {};\n  at_place := {place};\n  late := {late};\n  tasks := {};\n  \
-           reload := {reload};\n  sources := {};\n  once := {once}\n|}}.\n\n",
+           reload := {reload};\n  sources := {};\n  once := {once};\n  interferers := {};\n  \
+           on_way := {on_way};\n  reloads_of_color := {reloads_of_color}\n|}}.\n\n",
         list(&servers),
         list(&tasks),
         list(&sources),
+        list(&interferers),
     );
     let rows = bounds.iter().map(|it| {
         let windows: Vec<_> = it.windows.iter().map(u64::to_string).collect();
@@ -145,11 +175,22 @@ fn server(server: &Server) -> String {
     )
 }
 
+fn interferer(Interferer { wait, limits }: &Interferer) -> String {
+    let limit = |&Limit { step, span, after, credit }: &Limit| {
+        format!("{{| step := {step}; span := {span}; after := {after}; credit := {credit} |}}")
+    };
+    let all = |limits: &Vec<Limit>| limits.iter().map(limit).collect::<Vec<_>>().join("; ");
+    let limits = limits.as_ref().map_or("None".into(), |it| format!("Some [{}]", all(it)));
+    format!("{{| wait := {wait}; limits := {limits} |}}")
+}
+
 fn task(task: &Task) -> String {
-    let Task { name, wcet, period, jitter, blocking, suspension, colors, .. } = task;
+    let Task { name, wcet, period, jitter, blocking, suspension, colors, accesses, tied, .. } =
+        task;
+    let accesses = accesses.map_or("None".into(), |it| format!("Some {it}"));
     format!(
         "(* {} *) {{| wcet := {wcet}; every := {period}; jitter := {jitter}; blocking := {blocking}; \
-         suspension := {suspension}; colors := {colors} |}}",
+         suspension := {suspension}; colors := {colors}; accesses := {accesses}; tied := {tied} |}}",
         plain(name)
     )
 }

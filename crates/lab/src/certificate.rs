@@ -30,6 +30,8 @@ pub struct File {
     pub vcpu: usize,
     /// The theorems.
     pub bounds: Vec<Bound>,
+    /// What they assume besides the description, which nobody has proved: clauses.
+    pub hypotheses: Vec<String>,
 }
 
 /// A bound with a theorem.
@@ -101,6 +103,7 @@ pub fn write(path: &Path, vcpus: &[Vcpu]) -> Result<Written, Failure> {
                 response_ns: it.response,
             })
             .collect(),
+        hypotheses: certificate.hypotheses.clone(),
     });
     let without = all.iter().flat_map(|(vcpu, certificate)| {
         certificate.without.iter().map(|(task, lack)| Without {

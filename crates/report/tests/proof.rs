@@ -184,7 +184,7 @@ fn theorems_stand_beside_who_has_checked_them() {
     let page = proof.html();
     for part in [
         "Checked by Coq 8.16.1: 1 of 2 bounds.",
-        "bound_of_wheels in vm_drive_0.v",
+        "bound_of_wheels in vm_drive_0.v, with the hypotheses that the VCPU has its budget<",
         "none: it waits for",
     ] {
         assert!(page.contains(part), "{part}");

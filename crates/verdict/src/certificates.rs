@@ -1,5 +1,6 @@
 //! The parameters of certificates: what the bounds of a verdict rest on.
 
+use analysis::memory::{Contention, Curve, Interferer};
 use analysis::overheads::Overheads;
 use analysis::{Duration, Kind, Server, Task};
 use certificate::{self as written, Lack, Place};
@@ -46,21 +47,19 @@ impl Verdict {
             let first = members.iter().position(|it| it.vcpu.pcpu == pcpu).unwrap_or(place);
             let here: Vec<_> = members.iter().filter(|it| it.vcpu.pcpu == pcpu).collect();
             let late = late(&here);
-            let locks = locks.get(place).is_some_and(Option::is_some);
-            vcpu(&members[first..=place], verdicts.get(place)?, late, locks)
+            let here = &members[first..=place];
+            match locks.get(place).and_then(Option::as_ref) {
+                None => vcpu(here, verdicts.get(place)?, late),
+                Some(bounds) => locked(&members[place], verdicts.get(place)?, bounds),
+            }
         };
         (0..members.len()).filter_map(place).collect()
     }
 }
 
 /// Returns the parameters of the last of these VCPUs, if it has tasks; the others are above on its
-/// PCPU. `late`: the time for which the PCPU serves nothing; `locks`: there are critical sections.
-fn vcpu(
-    members: &[Member<'_>],
-    verdict: &VcpuVerdict,
-    late: u64,
-    locks: bool,
-) -> Option<written::Vcpu> {
+/// PCPU. `late`: the time for which the PCPU serves nothing.
+fn vcpu(members: &[Member<'_>], verdict: &VcpuVerdict, late: u64) -> Option<written::Vcpu> {
     let (member, above) = members.split_last()?;
     if member.tasks.is_empty() {
         return None;
@@ -81,7 +80,7 @@ fn vcpu(
         Place::Served { .. } if !alone => late.saturating_mul(members.len() as u64),
         _ => 0,
     };
-    let lack = lack(member, locks);
+    let lack = lack(member);
     let mut tasks: Vec<_> = member
         .tasks
         .iter()
@@ -89,15 +88,13 @@ fn vcpu(
         .enumerate()
         .map(|(index, (task, verdict))| self::task(member, index, task, verdict, lack.as_ref()))
         .collect();
-    for task in ties::of(member).into_iter().flatten() {
-        tasks[task].bound = Err(Lack::SamePriority);
+    for tie in ties::of(member) {
+        // All but the last one.
+        for task in tasks[tie].iter_mut().rev().skip(1) {
+            task.tied = true;
+        }
     }
-    let events = member.overheads.iter().flat_map(Overheads::as_tasks);
-    let source = |it: Task| written::Source {
-        cost: it.wcet().0,
-        spacing: it.period().0,
-        early: it.jitter().0,
-    };
+    let contention = member.memory.contention();
     Some(written::Vcpu {
         vm: member.vm.into(),
         vcpu: member.index,
@@ -106,9 +103,79 @@ fn vcpu(
         late,
         tasks,
         reload: member.reload.map_or(0, |reload| reload.0),
-        sources: events.map(source).collect(),
+        sources: sources(member),
         once: member.overhead(),
+        interferers: contention.map_or(Vec::new(), |it| interferers(&it)),
+        on_way: contention.map_or(0, |it| it.bus.in_flight),
+        reloads_of_color: contention.map_or(0, |it| it.reload),
+        locks: false,
     })
+}
+
+/// Returns the parameters of a VCPU on a PCPU with critical sections, if it has tasks. What the theorem takes as its hypothesis
+/// is what the analysis computed: when the VCPU has its budget, and how long its tasks wait for others.
+fn locked(
+    member: &Member<'_>,
+    verdict: &VcpuVerdict,
+    bounds: &locks::Bounds,
+) -> Option<written::Vcpu> {
+    if member.tasks.is_empty() {
+        return None;
+    }
+    let place = match (member.vcpu.server, server(member), verdict.wcrt_ns) {
+        (None, ..) => Place::Whole,
+        (_, Some(own), Some(response)) => Place::Promised { own, response },
+        _ => Place::Nothing,
+    };
+    let has_sections = |task: usize| member.sections.get(task).is_some_and(|it| !it.is_empty());
+    let of = |(index, verdict): (usize, &TaskVerdict)| {
+        let bound = bounds.tasks.get(index).and_then(|it| it.as_ref().ok());
+        let own = member.tasks[index].with_more_wcet(member.memory_delay(index));
+        // While it suspends itself, any number of sections below can begin: as many as jobs there.
+        let asleep = own.suspension() > Duration(0);
+        let many = asleep && (index + 1..member.tasks.len()).any(has_sections);
+        let lack = (bound.is_some() && many).then_some(Lack::Sections);
+        let each = |time: u64, jobs: u64| time.checked_div(jobs).unwrap_or(0);
+        let remote = bound.map_or(0, |it| each(it.remote.0, it.jobs));
+        written::Task {
+            blocking: bound.map_or(0, |it| each(it.local.0, it.blocked)),
+            suspension: own.suspension().0.saturating_add(remote),
+            colors: 0,
+            accesses: None,
+            ..task(member, index, &own, verdict, lack.as_ref())
+        }
+    };
+    Some(written::Vcpu {
+        tasks: verdict.tasks.iter().enumerate().take(member.tasks.len()).map(of).collect(),
+        sources: sources(member),
+        locks: true,
+        ..written::Vcpu::new(member.vm, member.index, place)
+    })
+}
+
+/// Returns the recurring events of the hypervisor.
+fn sources(member: &Member<'_>) -> Vec<written::Source> {
+    let source = |it: Task| written::Source {
+        cost: it.wcet().0,
+        spacing: it.period().0,
+        early: it.jitter().0,
+    };
+    member.overheads.iter().flat_map(Overheads::as_tasks).map(source).collect()
+}
+
+/// Returns the other PCPUs for which tasks wait.
+fn interferers(contention: &Contention<'_>) -> Vec<written::Interferer> {
+    let limit = |curve: &Curve| written::Limit {
+        step: curve.staircase().step().0,
+        span: curve.staircase().period().0,
+        after: curve.late().0,
+        credit: curve.credit().0,
+    };
+    let interferer = |it: &Interferer| written::Interferer {
+        wait: it.pcpus.saturating_mul(contention.bus.latency.0),
+        limits: it.limit.as_ref().map(|curves| curves.iter().map(limit).collect()),
+    };
+    contention.interferers.iter().map(interferer).collect()
 }
 
 /// Returns the time for which a PCPU with these VCPUs serves nothing, as the analysis counts it.
@@ -124,12 +191,10 @@ fn late(members: &[&Member<'_>]) -> u64 {
 }
 
 /// Returns the reason why no bound of the VCPU has a certificate, if there is one.
-fn lack(member: &Member<'_>, locks: bool) -> Option<Lack> {
+fn lack(member: &Member<'_>) -> Option<Lack> {
     let asleep = |task: usize| member.tasks[task].suspension() > Duration(0);
-    if locks {
-        Some(Lack::Sections)
-    } else if member.memory.contention().is_some() {
-        Some(Lack::Memory)
+    if member.memory.contention().is_some_and(|it| it.throttle.is_some()) {
+        Some(Lack::Throttled)
     } else if ties::of(member).into_iter().flatten().any(asleep) {
         // The others are judged as if these tasks executed meanwhile.
         Some(Lack::SamePriority)
@@ -155,11 +220,13 @@ fn task(
         blocking: task.blocking().0,
         suspension: task.suspension().0,
         colors: colors.map_or(0, |colors| colors.bits()),
+        accesses: member.memory.accesses.get(index).copied().flatten(),
+        tied: false,
         bound: match (verdict.wcrt_ns, lack) {
+            (None, _) => Err(Lack::NoBound),
+            _ if !verdict.ok => Err(Lack::Late),
             (_, Some(lack)) => Err(lack.clone()),
             _ if task.counts_from_event() => Err(Lack::Triggered),
-            (None, None) => Err(Lack::NoBound),
-            (Some(_), None) if !verdict.ok => Err(Lack::Late),
             (Some(bound), None) => Ok(bound),
         },
     }

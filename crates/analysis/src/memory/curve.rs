@@ -43,6 +43,16 @@ impl Curve {
         &self.staircase
     }
 
+    /// Returns by how much later accesses delay others than in their periods.
+    pub fn late(&self) -> Duration {
+        Duration(self.late)
+    }
+
+    /// Returns the time that accesses beyond the budget add once in any number of periods.
+    pub fn credit(&self) -> Duration {
+        Duration(self.credit)
+    }
+
     /// Returns the bound for a window of at most [`crate::LONGEST`].
     #[inline]
     pub fn at(&self, window: Duration) -> Duration {

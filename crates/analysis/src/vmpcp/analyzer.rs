@@ -292,6 +292,7 @@ impl Analyzer {
             jitter: Duration(jitter),
             window: Duration(window),
             jobs,
+            blocked: waits,
             local: Duration(waits * local + below?),
             remote: Duration(jobs * remote),
         })

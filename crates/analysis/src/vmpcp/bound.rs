@@ -14,6 +14,8 @@ pub struct Bound {
     /// Jitter with which the task delays tasks below: the time for which it can wait before it
     /// executes.
     pub jitter: Duration,
+    /// Jobs of these that tasks below can block: all if the task waits for others, else the first one.
+    pub blocked: u64,
     /// Local blocking `B^l` of all of these jobs: sections of tasks below in the same VCPU, and
     /// blocking for other reasons.
     pub local: Duration,

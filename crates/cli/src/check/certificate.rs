@@ -1,7 +1,7 @@
 //! Bounds as theorems, for people.
 
 use certificate::folder::{COQ, PACKAGE};
-use lab::certificate::{Without, Written};
+use lab::certificate::{File, Without, Written};
 
 /// Returns the text for people.
 pub fn show(written: &Written) -> String {
@@ -13,6 +13,13 @@ pub fn show(written: &Written) -> String {
         ),
         None => format!("\nno theorem for any of {all} tasks: nothing was written\n"),
     };
+    for File { vm, vcpu, hypotheses, .. } in &written.files {
+        for hypothesis in hypotheses {
+            text.push_str(&format!(
+                "  those of VCPU {vcpu} of VM `{vm}` assume that {hypothesis}\n"
+            ));
+        }
+    }
     for without in &written.without {
         let Without { vm, vcpu, task, reason } = without;
         text.push_str(&format!("  none for task `{task}` on VCPU {vcpu} of VM `{vm}`: {reason}\n"));

@@ -71,7 +71,7 @@ fn theorems_are_written_and_bounds_without_are_named() {
     assert_eq!(
         certificate["files"],
         json!([{
-            "file": "vm_pilot_0.v", "vm": "pilot", "vcpu": 0,
+            "file": "vm_pilot_0.v", "vm": "pilot", "vcpu": 0, "hypotheses": [],
             "bounds": [{ "task": "gyro-1", "theorem": "bound_of_gyro_1", "response_ns": 1_000_000 }],
         }])
     );

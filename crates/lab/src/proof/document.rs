@@ -84,6 +84,8 @@ struct TheoremDocument<'a> {
     file: &'a str,
     theorem: &'a str,
     response_ns: u64,
+    /// What it assumes besides the description, which nobody has proved.
+    hypotheses: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -251,6 +253,7 @@ fn theorems(it: &Theorems) -> TheoremsDocument<'_> {
         file: &it.file,
         theorem: &it.theorem,
         response_ns: it.response_ns,
+        hypotheses: &it.hypotheses,
     });
     let without = it.without.iter().map(|it| UnprovedDocument {
         vm: &it.vm,

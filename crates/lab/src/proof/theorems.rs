@@ -54,6 +54,7 @@ pub fn theorems(
             file: file.file.clone(),
             theorem: bound.theorem.clone(),
             response_ns: bound.response_ns,
+            hypotheses: file.hypotheses.clone(),
         })
     });
     let without = written.without.iter().map(|it| Unproved {
@@ -217,6 +218,7 @@ mod tests {
             vm: "a".into(),
             vcpu: 0,
             bounds: Vec::new(),
+            hypotheses: Vec::new(),
         };
         let written = Written { folder: None, files: vec![file], without: Vec::new() };
         let coq = Coq { coqc: &coqc, folder: folder.path(), watch };

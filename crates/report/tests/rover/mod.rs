@@ -200,6 +200,7 @@ fn theorems() -> Theorems {
             file: "vm_drive_0.v".into(),
             theorem: "bound_of_wheels".into(),
             response_ns: 154_796,
+            hypotheses: vec!["the VCPU has its budget".into()],
         }],
         without: vec![Unproved {
             vm: "drive".into(),

@@ -28,6 +28,8 @@ pub struct Theorem {
     pub theorem: String,
     /// The bound on the response time in nanoseconds.
     pub response_ns: u64,
+    /// What it assumes besides the description, which nobody has proved: clauses.
+    pub hypotheses: Vec<String>,
 }
 
 /// A task whose bound has no theorem.

@@ -9,7 +9,10 @@ use crate::proof::Proof;
 pub fn part(proof: &Proof) -> Option<Part> {
     let theorems = proof.theorems.as_ref()?;
     let with = theorems.bounds.iter().map(|it| {
-        let theorem = format!("{} in {}", it.theorem, it.file);
+        let mut theorem = format!("{} in {}", it.theorem, it.file);
+        if !it.hypotheses.is_empty() {
+            theorem += &format!(", with the hypotheses that {}", it.hypotheses.join(", that "));
+        }
         row(&it.vm, it.vcpu, &it.task, &time(it.response_ns), &theorem)
     });
     let without = theorems
