@@ -11,10 +11,10 @@ pub const COQ: &str = "8.16.1";
 pub const PACKAGE: &str = "coq";
 
 /// The name of the file that states all bounds once more.
-const STATEMENTS: &str = "Statements";
+pub const STATEMENTS: &str = "Statements";
 
-/// What Coq prints of proofs that assume nothing.
-const NOTHING_ASSUMED: &str = "Closed under the global context";
+/// What Coq prints of that file if the proofs assume nothing.
+pub const NOTHING_ASSUMED: &str = "Closed under the global context";
 
 /// How the `Makefile` of such a folder begins.
 pub const MAKEFILE: &str = "# Checks all certificates with Coq: `make`.";

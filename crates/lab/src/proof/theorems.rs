@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use ::certificate::folder::PROOFS;
+use ::certificate::folder::{NOTHING_ASSUMED, PROOFS, STATEMENTS};
 use report::proof::{Checked, Theorem, Theorems, Unproved};
 use verdict::Verdict;
 
@@ -126,7 +126,18 @@ impl Coq<'_> {
             }
         };
         let outcome = match outcome {
-            Outcome::Accepted => self.compile(written.files.iter().map(|it| it.file.clone()))?,
+            Outcome::Accepted => {
+                let own = written.files.iter().map(|it| it.file.clone());
+                self.compile(own.chain([format!("{STATEMENTS}.v")]))?
+            }
+            other => other,
+        };
+        let outcome = match outcome {
+            Outcome::Accepted if self.says().trim() != NOTHING_ASSUMED => {
+                let says = self.says();
+                let first = says.lines().next().unwrap_or("nothing");
+                Outcome::Refused(format!("{STATEMENTS}.v: proofs assume more: {first}"))
+            }
             other => other,
         };
         // `make` in this folder compiles the proofs by itself.
@@ -157,12 +168,17 @@ impl Coq<'_> {
                 self.watch.tick();
             };
             if !status.success() {
-                let says = std::fs::read_to_string(self.folder.join(LOG)).unwrap_or_default();
+                let says = self.says();
                 let says = says.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("nothing");
                 return Ok(Outcome::Refused(format!("{file}: {}", says.trim())));
             }
         }
         Ok(Outcome::Accepted)
+    }
+
+    /// Returns what Coq said of the last file.
+    fn says(&self) -> String {
+        std::fs::read_to_string(self.folder.join(LOG)).unwrap_or_default()
     }
 
     fn start(&self, file: &str) -> io::Result<Child> {
@@ -231,7 +247,8 @@ mod tests {
         checked
     }
 
-    const VERSION: &str = "if [ \"$1\" = --print-version ]; then echo '8.16.1 4.13.1'; exit; fi";
+    const VERSION: &str = "if [ \"$1\" = --print-version ]; then echo '8.16.1 4.13.1'; exit; fi\n\
+        case $5 in Statements.v) echo 'Closed under the global context'; exit; esac";
 
     #[test]
     fn what_coq_accepts_is_checked() {
@@ -246,7 +263,7 @@ mod tests {
         let script = |version: &str| {
             format!(
                 "if [ \"$1\" = --print-version ]; then echo '{version} 4.13.1'; exit; fi\n\
-                 case $5 in Bulkhead/*) echo $5 >\"${{5%.v}}.vo\"; echo $5 >>'{}';; esac",
+                 case $5 in Statements.v) echo 'Closed under the global context';; Bulkhead/*) echo $5 >\"${{5%.v}}.vo\"; echo $5 >>'{}';; esac",
                 compiled.display()
             )
         };
@@ -274,6 +291,14 @@ mod tests {
             "{VERSION}\ncase $5 in vm_*) echo 'File, line 7:'; echo 'Error: no.' >&2; exit 1; esac"
         );
         let (version, refused) = ("8.16.1".to_owned(), "vm_a_0.v: Error: no.".to_owned());
+        assert_eq!(checked(&script, false), Some(Checked::Refused { version, refused }));
+    }
+
+    #[test]
+    fn proofs_that_assume_more_are_not_accepted() {
+        let script = VERSION.replace("Closed under the global context", "Axioms: more : False");
+        let refused = "Statements.v: proofs assume more: Axioms: more : False".to_owned();
+        let version = "8.16.1".to_owned();
         assert_eq!(checked(&script, false), Some(Checked::Refused { version, refused }));
     }
 
