@@ -31,11 +31,12 @@ pub fn plan(options: &PlanOptions, as_json: bool) -> Result<Status, Failure> {
         image::check_target(target)?;
     }
     options.check()?;
+    let targets = [options.target(), options.front.as_ref().and_then(|chart| chart.as_deref())];
+    for target in targets.into_iter().flatten() {
+        written::keeps_inputs(&options.file, target)?;
+    }
     if let Some(chart) = &options.front {
         return front::front(options, chart.as_deref(), as_json);
-    }
-    if let Some(target) = options.target() {
-        written::keeps_description(&options.file, target)?;
     }
     let search::Found { mut system, outcome, changes } = search::plan(options)?;
     let target = match options.output {

@@ -266,14 +266,16 @@ fn heavier(system: &System, request: &Request<'_>) -> Vec<System> {
 }
 
 /// Returns true if all tasks that are late in a plan, and all tasks of chains that are, are in VMs
-/// of which nothing was open.
+/// of which nothing was open, and on PCPUs on which nothing else is: no decision can help them.
 fn only_given_are_late(system: &System, planned: &System) -> bool {
     let is_given =
         |name: &str| system.vms.iter().any(|vm| vm.name.value == name && !vm.processor_open());
     verdict(planned).is_some_and(|it| {
         let mut chains = it.chains.iter().filter(|chain| !chain.ok).flat_map(|chain| &chain.steps);
-        it.tasks().all(|(vcpu, task)| task.ok || is_given(&vcpu.vm))
-            && chains.all(|step| is_given(&step.vm))
+        it.pcpus.iter().all(|pcpu| {
+            let mut tasks = pcpu.vcpus.iter().flat_map(|vcpu| &vcpu.tasks);
+            tasks.all(|task| task.ok) || pcpu.vcpus.iter().all(|vcpu| is_given(&vcpu.vm))
+        }) && chains.all(|step| is_given(&step.vm))
     })
 }
 

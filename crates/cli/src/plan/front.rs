@@ -26,6 +26,10 @@ pub fn front(
     chart: Option<&Path>,
     as_json: bool,
 ) -> Result<Status, Failure> {
+    if chart == Some(Path::new("-")) {
+        let text = "the chart of a front needs a file\nhelp: name one with `--front=FILE.svg`";
+        return Err(Failure::new("no-file", text));
+    }
     let (plans, outcome) = search::searching(options, |ends| {
         let system = load::description(&options.file)?;
         let vm = options.vm.as_deref().map(|vm| index(&system, vm)).transpose()?;

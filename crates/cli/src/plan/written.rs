@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use lab::load::{self, System};
 use system::decided::with_decisions;
-use system::description::System as Description;
+use system::description::{System as Description, inputs};
 use system::plan;
 use system::platform::AnalysisOnly;
 use verdict::Verdict;
@@ -78,21 +78,27 @@ pub fn beside(system: &System) -> Result<PathBuf, Failure> {
     Ok(file.with_extension(ending(system)))
 }
 
-/// Refuses a target that is the description itself: the plan would replace what it was made from.
-pub fn keeps_description(file: &Path, target: &Path) -> Result<(), Failure> {
-    let same = |one: &Path, other: &Path| {
-        one.canonicalize().ok().zip(other.canonicalize().ok()).is_some_and(|(a, b)| a == b)
-    };
-    if load::ending(file) == Some("toml") && same(file, target) {
-        return Err(Failure::new(
-            "output",
-            format!(
-                "{} is the description: the plan would replace it\nhelp: name another file with `-o FILE`",
-                target.display()
-            ),
-        ));
+/// Refuses a target that is the description itself, or a file that the description names: what is written would replace what
+/// it was made from.
+pub fn keeps_inputs(file: &Path, target: &Path) -> Result<(), Failure> {
+    let Ok(path) = target.canonicalize() else { return Ok(()) };
+    if load::ending(file) != Some("toml") {
+        return Ok(());
     }
-    Ok(())
+    let same = |other: &Path| other.canonicalize().is_ok_and(|other| other == path);
+    let is = match same(file) {
+        true => "the description",
+        // A file that cannot be read is said later.
+        false => match load::text(file) {
+            Ok(text) if inputs(&text, load::folder(file)).iter().any(|it| same(it)) => {
+                "a file that the description names"
+            }
+            _ => return Ok(()),
+        },
+    };
+    let target = target.display();
+    let text = format!("{target} is {is}: it would be replaced\nhelp: name another file");
+    Err(Failure::new("output", text))
 }
 
 /// Returns the ending of the name of what is written.

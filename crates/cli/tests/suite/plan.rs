@@ -156,6 +156,48 @@ fn a_plan_does_not_replace_its_description() {
     assert_eq!(std::fs::read_to_string(sandbox.path("s.toml")).expect("a file"), OPEN);
 }
 
+#[test]
+fn a_plan_does_not_replace_files_of_its_description() {
+    let sandbox = sandbox!();
+    sandbox.write("s.toml", OPEN);
+    sandbox.write("rt.bin", "a guest");
+    for (options, file) in [
+        (vec!["plan", "s.toml", "-o", "rt.bin"], "rt.bin"),
+        (vec!["plan", "s.toml", "--front=rt.bin"], "rt.bin"),
+        (vec!["plan", "s.toml", "--front=s.toml"], "s.toml"),
+    ] {
+        let before = std::fs::read(sandbox.path(file)).expect("a file");
+        let what = if file == "s.toml" { "the description" } else { "a file that the description" };
+        sandbox.bulkhead(&options).assert_refused(&[&format!("{file} is {what}"), "another file"]);
+        assert_eq!(std::fs::read(sandbox.path(file)).expect("a file"), before);
+    }
+    sandbox.bulkhead(&["plan", "s.toml", "--front=-"]).assert_refused(&["--front=FILE.svg"]);
+}
+
+/// Only a longer period than the given one above leaves that its deadline: none of the usual ones is.
+#[test]
+fn a_period_behind_a_given_one_is_found() {
+    let sandbox = sandbox!();
+    for wcet in ["4ms", "5ms"] {
+        let text = format!(
+            "platform = \"qemu-virt\"\n[[vm]]\nname = \"a\"\nboot = \"raw\"\nmemory = \"8MiB\"\n\
+             kernel = \"a.bin\"\n[[vm.vcpu]]\npcpu = 0\nserver = \"deferrable\"\nbudget = \"3ms\"\n\
+             period = \"10ms\"\n[[vm.task]]\nname = \"t\"\nperiod = \"10ms\"\ndeadline = \"9ms\"\n\
+             wcet = \"1.5ms\"\n[[vm]]\nname = \"b\"\nboot = \"raw\"\nmemory = \"8MiB\"\n\
+             kernel = \"a.bin\"\n[[vm.vcpu]]\npcpu = 0\nserver = \"deferrable\"\n[[vm.task]]\n\
+             name = \"t\"\nperiod = \"20ms\"\nwcet = \"{wcet}\"\n"
+        );
+        sandbox.write("s.toml", &text);
+        sandbox.bulkhead(&["plan", "s.toml"]).assert_status(0);
+    }
+    // Where none is found, nothing is written, though only a task of the given VM is late.
+    let text = std::fs::read_to_string(sandbox.path("s.toml")).expect("a file");
+    sandbox.write("late.toml", &text.replace("\"9ms\"", "\"1.6ms\""));
+    let late = sandbox.bulkhead(&["plan", "late.toml"]);
+    late.assert_status(1);
+    assert!(!sandbox.path("late.plan.dts").exists(), "{}{}", late.stdout, late.stderr);
+}
+
 /// The example of choices, with the table that the documentation shows.
 #[test]
 fn choices_are_planned_and_shown() {

@@ -46,6 +46,9 @@ pub enum Periods {
     Harmonic,
     /// This time in nanoseconds, or half of the shortest deadline of the VM.
     Time(u64),
+    /// Longer than the longest given period of other VMs, and so with a lower priority: by this part of what is left to the
+    /// shortest deadline of the VM, in millionths.
+    Behind(u64),
 }
 
 /// How colours are shared out.
@@ -84,6 +87,13 @@ pub fn with_periods(system: &System, open: &Open, how: Periods) -> System {
             Periods::Common(part) => whole(shortest / part.max(1)),
             Periods::Part(part) => whole(deadline / part.max(1)),
             Periods::Time(time) => whole(time.min(deadline / 2)),
+            Periods::Behind(part) => {
+                let given = longest_given(&system, vm).filter(|given| *given < deadline);
+                given.and_then(|given| {
+                    let left = u128::from(deadline - given) * u128::from(part) / u128::from(WHOLE);
+                    whole(given + left as u64)
+                })
+            }
             Periods::Harmonic => {
                 let powers = (0..20).map(|power| 125_000 << power);
                 whole(powers.take_while(|it| *it <= deadline / 2).last().unwrap_or(125_000))
@@ -94,6 +104,14 @@ pub fn with_periods(system: &System, open: &Open, how: Periods) -> System {
         }
     }
     system
+}
+
+/// Returns the longest given period of VCPUs of other VMs, in nanoseconds.
+fn longest_given(system: &System, vm: usize) -> Option<u64> {
+    let others = system.vms.iter().enumerate().filter(|(index, _)| *index != vm);
+    let servers = others.flat_map(|(_, it)| &it.vcpus).filter_map(|it| it.server.as_ref());
+    let given = servers.filter(|server| !server.open);
+    given.filter_map(|server| Some(server.class.value.budget()?.period.0)).max()
 }
 
 /// Returns the description with a VCPU for each task.

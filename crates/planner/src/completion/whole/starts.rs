@@ -13,7 +13,7 @@ use super::{Search, close, decisions};
 use crate::completion::pcpus::{all, given};
 
 /// Periods, the most useful first.
-const PERIODS: [Periods; 11] = [
+const PERIODS: [Periods; 13] = [
     Periods::Own(WHOLE / 2),
     Periods::Part(4),
     Periods::Part(2),
@@ -25,6 +25,8 @@ const PERIODS: [Periods; 11] = [
     Periods::Common(2),
     Periods::Common(5),
     Periods::Own(WHOLE / 4 * 3),
+    Periods::Behind(WHOLE / 2),
+    Periods::Behind(WHOLE / 4),
 ];
 const TASKS: [Tasks; 6] = [
     Tasks::Spread,
