@@ -135,7 +135,7 @@ fn each_mistake_is_one_message_at_its_place() {
         ),
         (
             "triggered_by = \"pose\"",
-            "triggerd_by = \"pose\"",
+            "triggered_bye = \"pose\"",
             "unknown-key",
             "36:1",
             "did you mean `triggered_by`?",
