@@ -3,11 +3,12 @@
 //! Each counts as below all others with its priority: until its job is done only these and the
 //! tasks above execute. A task among them that suspends itself counts as if it executed meanwhile,
 //! because its jitter would follow from the bound of its response time, which depends on that of
-//! the others.
+//! the others. What holds off one of them from below has their priority meanwhile, and so holds off
+//! all: the longest `blocking` among them counts for each.
 
 use std::ops::Range;
 
-use analysis::Duration;
+use analysis::{Duration, Task};
 
 use crate::member::Member;
 use crate::verdict::TaskVerdict;
@@ -45,9 +46,12 @@ pub fn judge(
     // Tasks in no tie: all tasks of a tie are above them, or all below.
     let mut tasks = judged(&all, sleeps);
     for tie in ties {
+        let blocking = member.tasks[tie.clone()].iter().map(Task::blocking).max();
         for task in tie.clone() {
             let mut last = all.clone();
-            last.tasks[task] = member.tasks[task];
+            let own = member.tasks[task];
+            // A task has been checked with each of these.
+            last.tasks[task] = own.with_blocking(blocking.unwrap_or_default()).unwrap_or(own);
             to_the_end(&mut last, task..tie.end);
             tasks[task] = judged(&last, sleeps).swap_remove(tie.end - 1);
         }

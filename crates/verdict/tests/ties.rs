@@ -132,3 +132,20 @@ fn no_task_of_equal_priority_is_later_than_its_bound() {
     );
     assert!(ties > 200 && late > 50 && beyond > 20 && reached > 100);
 }
+
+/// What holds off a task holds off those with its priority, which would have to go before it.
+#[test]
+fn the_longest_blocking_counts_for_all() {
+    let text = "platform = \"i7-2600\"\n[[vm]]\nname = \"a\"\nmemory = \"16MiB\"\nkernel = \"a\"\nboot = \"raw\"\n\
+                [[vm.vcpu]]\npcpu = 0\n\
+                [[vm.task]]\nname = \"one\"\npriority = 2\nperiod = \"100us\"\nwcet = \"5us\"\nblocking = \"10us\"\n\
+                [[vm.task]]\nname = \"two\"\npriority = 2\nperiod = \"100us\"\nwcet = \"7us\"\n\
+                [[vm.task]]\nname = \"low\"\npriority = 1\nperiod = \"200us\"\nwcet = \"20us\"\n";
+    let system = System::from_toml("s.toml", text, Path::new("")).expect("a description");
+    let verdict = Verdict::of_description(&system, &plan::assign(&system).expect("a place"));
+    let bounds = verdict.pcpus[0].vcpus[0].tasks.iter();
+    let mut bounds: Vec<_> = bounds.map(|task| (&*task.task, task.wcrt_ns)).collect();
+    bounds.sort_unstable();
+    let us = |us: u64| Some(us * 1_000);
+    assert_eq!(bounds, [("low", us(32)), ("one", us(22)), ("two", us(22))]);
+}
