@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::json;
+use crate::keep;
 use crate::output;
 use crate::status::Status;
 use systems::{JailhouseOptions, XlOptions};
@@ -69,6 +70,7 @@ pub fn import(options: &ImportOptions, as_json: bool) -> Result<Status, Failure>
 }
 
 fn dtb(options: &DtbOptions, as_json: bool) -> Result<Status, Failure> {
+    keep::files(&options.output, [options.file.as_path()])?;
     let bytes = std::fs::read(&options.file).map_err(|error| {
         Failure::new("cannot-read", format!("cannot read {}: {error}", options.file.display()))
     })?;

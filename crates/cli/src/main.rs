@@ -15,6 +15,7 @@ mod help;
 mod import;
 mod init;
 mod json;
+mod keep;
 mod measure;
 mod output;
 mod overview;

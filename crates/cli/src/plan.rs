@@ -18,6 +18,7 @@ use verdict::Verdict;
 use crate::check::chains;
 use crate::failure::Failure;
 use crate::json;
+use crate::keep;
 use crate::output;
 use crate::overview;
 use crate::status::Status;
@@ -33,7 +34,7 @@ pub fn plan(options: &PlanOptions, as_json: bool) -> Result<Status, Failure> {
     options.check()?;
     let targets = [options.target(), options.front.as_ref().and_then(|chart| chart.as_deref())];
     for target in targets.into_iter().flatten() {
-        written::keeps_inputs(&options.file, target)?;
+        keep::description(target, &options.file)?;
     }
     if let Some(chart) = &options.front {
         return front::front(options, chart.as_deref(), as_json);

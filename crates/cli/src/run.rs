@@ -22,6 +22,7 @@ use qemu::Next;
 use crate::failure::Failure;
 use crate::format::Format;
 use crate::json;
+use crate::keep;
 use crate::output;
 use crate::signals::Signals;
 use crate::status::Status;
@@ -35,6 +36,9 @@ pub const TICK: Duration = Duration::from_millis(50);
 /// Runs the command.
 pub fn run(options: &RunOptions, format: Format) -> Result<Status, Failure> {
     options.check()?;
+    for target in [&options.trace, &options.log, &options.image_only].into_iter().flatten() {
+        keep::description(target, &options.file)?;
+    }
     let signals = Signals::catch()?;
     let mut system = match options.on {
         On::Qemu => load::plan(&options.file)?,

@@ -22,6 +22,7 @@ pub use options::SimOptions;
 
 use crate::failure::Failure;
 use crate::json;
+use crate::keep;
 use crate::output;
 use crate::signals::Signals;
 use crate::status::Status;
@@ -33,6 +34,10 @@ use run::{Ended, run};
 
 /// Runs the command.
 pub fn sim(options: &SimOptions, as_json: bool) -> Result<Status, Failure> {
+    if let Some(target) = &options.trace {
+        keep::description(target, &options.file)?;
+        keep::files(target, options.like.as_deref())?;
+    }
     let (plan, described) = match load::read(&options.file)? {
         Input::Plan(plan) => (*plan, None),
         Input::Description(system) => (load::plan_or_outline(&system)?, Some(system)),

@@ -19,6 +19,7 @@ use trace::live::View;
 
 use crate::failure::Failure;
 use crate::json;
+use crate::keep;
 use crate::output;
 use crate::run::{On, TICK, text};
 use crate::signals::Signals;
@@ -40,6 +41,9 @@ pub fn top(options: &TopOptions, as_json: bool) -> Result<Status, Failure> {
     if as_json && !options.once {
         let text = "`--json` prints one document, and `top` shows many tables\nhelp: add `--once`";
         return Err(Failure::new("usage", text));
+    }
+    if let Some(log) = &options.log {
+        keep::description(log, &options.file)?;
     }
     let signals = Signals::catch()?;
     let mut system = match options.on {

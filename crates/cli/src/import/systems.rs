@@ -10,6 +10,7 @@ use system::diagnostic::Source;
 
 use crate::failure::Failure;
 use crate::json;
+use crate::keep;
 use crate::output;
 use crate::status::Status;
 
@@ -80,12 +81,15 @@ struct LeftOut<'d> {
 
 /// Reads domains of Xen.
 pub fn xl(options: &XlOptions, as_json: bool) -> Result<Status, Failure> {
+    let read = options.files.iter().chain(&options.rtds);
+    keep::files(&options.output, read.map(PathBuf::as_path))?;
     let imported = import::xl(&sources(&options.files)?, &sources(&options.rtds)?)?;
     write(&imported, &options.output, as_json)
 }
 
 /// Reads cells of Jailhouse.
 pub fn jailhouse(options: &JailhouseOptions, as_json: bool) -> Result<Status, Failure> {
+    keep::files(&options.output, options.files.iter().map(PathBuf::as_path))?;
     write(&import::jailhouse(&sources(&options.files)?)?, &options.output, as_json)
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use lab::load::{self, System};
 use system::decided::with_decisions;
-use system::description::{System as Description, inputs};
+use system::description::System as Description;
 use system::plan;
 use system::platform::AnalysisOnly;
 use verdict::Verdict;
@@ -76,29 +76,6 @@ pub fn beside(system: &System) -> Result<PathBuf, Failure> {
         ));
     }
     Ok(file.with_extension(ending(system)))
-}
-
-/// Refuses a target that is the description itself, or a file that the description names: what is written would replace what
-/// it was made from.
-pub fn keeps_inputs(file: &Path, target: &Path) -> Result<(), Failure> {
-    let Ok(path) = target.canonicalize() else { return Ok(()) };
-    if load::ending(file) != Some("toml") {
-        return Ok(());
-    }
-    let same = |other: &Path| other.canonicalize().is_ok_and(|other| other == path);
-    let is = match same(file) {
-        true => "the description",
-        // A file that cannot be read is said later.
-        false => match load::text(file) {
-            Ok(text) if inputs(&text, load::folder(file)).iter().any(|it| same(it)) => {
-                "a file that the description names"
-            }
-            _ => return Ok(()),
-        },
-    };
-    let target = target.display();
-    let text = format!("{target} is {is}: it would be replaced\nhelp: name another file");
-    Err(Failure::new("output", text))
 }
 
 /// Returns the ending of the name of what is written.

@@ -11,6 +11,7 @@ use units::Duration;
 use super::options::{ExportOptions, Format};
 use crate::failure::Failure;
 use crate::json;
+use crate::keep;
 use crate::output;
 use crate::status::Status;
 
@@ -34,6 +35,7 @@ pub fn export(options: &ExportOptions, as_json: bool) -> Result<Status, Failure>
         Some(path) => path.clone(),
         None => options.file.with_extension(options.to.ending()),
     };
+    keep::files(&target, [options.file.as_path()])?;
     let failed = |error: Error| error.into_failure(Some(&target));
     let mut out = WholeFile::create(&target).map_err(|error| failed(error.into()))?;
     write(&trace, options, BufWriter::new(&mut out)).map_err(failed)?;

@@ -184,3 +184,22 @@ fn mistakes_in_files_of_other_systems_have_their_place() {
     let parts = ["error[c-syntax]: expected", "a.c:2:18"];
     sandbox.bulkhead(&["import", "jailhouse", "a.c"]).assert_refused(&parts);
 }
+
+#[test]
+fn imports_do_not_replace_what_they_read() {
+    let sandbox = sandbox!();
+    for (file, options) in [
+        ("a.cfg", vec!["xl", "a.cfg"]),
+        ("start.sh", vec!["xl", "a.cfg", "--rtds", "start.sh"]),
+        ("a.c", vec!["jailhouse", "a.c"]),
+        ("a.dtb", vec!["dtb", "a.dtb"]),
+    ] {
+        for name in ["a.cfg", "start.sh", "a.c", "a.dtb"] {
+            sandbox.write(name, name);
+        }
+        let words = [vec!["import"], options, vec!["-o", file]].concat();
+        let refused = format!("{file} is a file that is read here");
+        sandbox.bulkhead(&words).assert_refused(&[&refused, "another file"]);
+        assert_eq!(fs::read_to_string(sandbox.path(file)).expect("a file"), file);
+    }
+}

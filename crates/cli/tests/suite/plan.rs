@@ -171,7 +171,39 @@ fn a_plan_does_not_replace_files_of_its_description() {
         sandbox.bulkhead(&options).assert_refused(&[&format!("{file} is {what}"), "another file"]);
         assert_eq!(std::fs::read(sandbox.path(file)).expect("a file"), before);
     }
+    for words in [
+        ["run", "s.toml", "--trace", "rt.bin"],
+        ["run", "s.toml", "--log", "s.toml"],
+        ["run", "s.toml", "--image-only", "rt.bin"],
+        ["sim", "s.toml", "--trace", "rt.bin"],
+        ["top", "s.toml", "--log", "rt.bin"],
+    ] {
+        let refused = format!("{} is ", words[3]);
+        sandbox.bulkhead(&words).assert_refused(&[&refused, "name another file"]);
+    }
     sandbox.bulkhead(&["plan", "s.toml", "--front=-"]).assert_refused(&["--front=FILE.svg"]);
+}
+
+/// The message speaks of the limit, and not of others on the PCPU, of which there are none.
+#[test]
+fn a_limit_that_is_too_small_is_named() {
+    let sandbox = sandbox!();
+    sandbox.write(
+        "s.toml",
+        "[platform]\nboard = \"qemu-virt\"\nbandwidth = { access_latency = \"20ns\", counter = \"cachescope\" }\n\
+         [[vm]]\nname = \"a\"\nboot = \"raw\"\nmemory = \"8MiB\"\nkernel = \"a.bin\"\n\
+         bandwidth = { accesses = 100, period = \"1ms\" }\n[[vm.vcpu]]\nserver = \"deferrable\"\n\
+         [[vm.task]]\nname = \"t\"\nperiod = \"10ms\"\ndeadline = \"5ms\"\nwcet = \"4ms\"\naccesses = 900\n",
+    );
+    let result = sandbox.bulkhead(&["plan", "s.toml"]);
+    result.assert_status(1);
+    assert!(
+        result.stderr.contains("a limit on memory accesses can stop its VCPU"),
+        "{}",
+        result.stderr
+    );
+    assert!(result.stderr.contains("a larger limit (`bandwidth`)"), "{}", result.stderr);
+    assert!(!result.stderr.contains("shares a PCPU"), "{}", result.stderr);
 }
 
 /// Only a longer period than the given one above leaves that its deadline: none of the usual ones is.

@@ -76,8 +76,9 @@ fn memory(
     }
     let described = &system.vms[subject.index];
     let message = format!(
-        "the memory of VM `{}` needs {needed} colours, but {free} are free",
-        described.name.value
+        "the memory of VM `{}` needs {needed} {}, but {free} are free",
+        described.name.value,
+        if needed == 1 { "colour" } else { "colours" }
     );
     let advice = advice::of_memory(system, subject.index, help);
     Some(cannot_plan(message).at(&described.memory.place, "this memory").help(advice.to_string()))

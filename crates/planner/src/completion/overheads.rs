@@ -70,21 +70,42 @@ pub(super) fn explain(best: &System) -> Errors {
         Some(wcrt) => format!("is late by {}", Duration(wcrt.saturating_sub(task.deadline_ns))),
         None => "has no bound".into(),
     };
+    let (circumstances, change) = circumstances(best, &vcpu);
     let mut message = format!(
-        "task `{}` of VM `{}` {late} where its VCPU shares a PCPU, with the time that the hypervisor takes",
+        "task `{}` of VM `{}` {late}{circumstances}, with the time that the hypervisor takes",
         task.task, vcpu.vm
     );
     if task.wcrt_ns.is_none() {
         message = format!("{message}: {}", vcpu.why_no_bound(task));
     }
     let enough = section::advice(best, task);
-    let help = enough.unwrap_or_else(|| {
-        "give VCPUs longer periods, tasks longer deadlines, or the platform more CPUs".into()
-    });
+    let help = enough.unwrap_or_else(|| change.into());
     let mistake = cannot_plan(message).help(help);
     let vms = best.vms.iter().filter(|vm| vm.name.value == vcpu.vm);
     let mut tasks = vms.flat_map(|vm| &vm.tasks).filter(|it| it.name.value == task.task);
     let at =
         |described: &Task| -> Diagnostic { mistake.clone().at(&described.name.place, "this task") };
     tasks.next().map_or_else(|| mistake.clone(), at).into()
+}
+
+/// Returns what delays the tasks of a VCPU beside the hypervisor, as a clause, and what to change.
+fn circumstances(system: &System, vcpu: &VcpuVerdict) -> (&'static str, &'static str) {
+    let vms = || system.vms.iter();
+    let own = vms().find(|vm| vm.name.value == vcpu.vm);
+    let own = own.and_then(|vm| Some((vm, vm.vcpus.get(vcpu.vcpu)?)));
+    let is_limited = own.is_some_and(|(vm, it)| vm.bandwidth.is_some() || it.bandwidth.is_some());
+    let pcpu = own.and_then(|(_, it)| it.pcpu.as_ref()).map(|it| it.value);
+    let here =
+        vms().flat_map(|vm| &vm.vcpus).filter(|it| it.pcpu.as_ref().map(|it| it.value) == pcpu);
+    match (is_limited, here.count() > 1) {
+        (true, _) => (
+            " where a limit on memory accesses can stop its VCPU",
+            "give the VCPU a larger limit (`bandwidth`), tasks longer deadlines or fewer accesses, or VCPUs longer periods",
+        ),
+        (false, true) => (
+            " where its VCPU shares a PCPU",
+            "give VCPUs longer periods, tasks longer deadlines, or the platform more CPUs",
+        ),
+        (false, false) => ("", "give VCPUs longer periods, or tasks longer deadlines"),
+    }
 }
