@@ -89,10 +89,12 @@ fn vcpu(members: &[Member<'_>], verdict: &VcpuVerdict, late: u64) -> Option<writ
         .map(|(index, (task, verdict))| self::task(member, index, task, verdict, lack.as_ref()))
         .collect();
     for tie in ties::of(member) {
+        let tie = &mut tasks[tie];
+        // What holds off one of them holds off all.
+        let blocking = tie.iter().map(|task| task.blocking).max().unwrap_or(0);
+        tie.iter_mut().for_each(|task| task.blocking = blocking);
         // All but the last one.
-        for task in tasks[tie].iter_mut().rev().skip(1) {
-            task.tied = true;
-        }
+        tie.iter_mut().rev().skip(1).for_each(|task| task.tied = true);
     }
     let contention = member.memory.contention();
     Some(written::Vcpu {
