@@ -44,7 +44,10 @@ pub fn costs(system: &System, waits: u64) -> Option<Costs> {
     let console = ticks(given.console);
     // The time that a VCPU pays from its block to its next first instruction.
     let pays = Duration(switch.0.saturating_add(all_kicks.0));
-    let all = [ticks(given.chunk), pays, interrupt, exit, console];
+    // An interrupt waits for an access that is on its way: that waits for one of each other CPU, and is served.
+    let latency = platform.bandwidth.as_ref().and_then(|counter| counter.latency);
+    let access = latency.map_or(0, |it| it.0.saturating_mul(platform.cpus.len() as u64));
+    let all = [ticks(given.chunk), pays, interrupt, exit, console, ticks(Duration(access))];
     let late = all.into_iter().fold(kick, Duration::max);
     Some(Costs { switch, kick, kicks: kicks.into(), interrupt, exit, console, late })
 }

@@ -42,7 +42,9 @@ pub enum Throttle {
 ///
 /// `N(w)` has the accesses of each job that Eq. 2 counts, those that load again what a preemption
 /// evicted, those of one job of each task below if these can block, and those that are on their way
-/// when the window begins.
+/// when the window begins and when a job of the task continues after it has suspended itself. Time
+/// for which an access that is on its way holds off a VCPU belongs to `late` of
+/// [`crate::vcpu::late_response_times`].
 #[derive(Clone, Copy, Debug)]
 pub struct Contention<'a> {
     /// How accesses delay each other.
@@ -92,7 +94,9 @@ impl Contention<'_> {
         };
         sum((0..index).map(|h| self.of(h)))?;
         let own = u128::from(self.of(index)?) * u128::from(jobs);
-        Some(own + below + u128::from(self.bus.in_flight))
+        // A job that suspends itself is also held off when it continues.
+        let times = if task.suspension > 0 { 1 + u128::from(jobs) } else { 1 };
+        Some(own + below + times * u128::from(self.bus.in_flight))
     }
 
     /// Returns the reason why there is no bound for task `index`, if there is none.

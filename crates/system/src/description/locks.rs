@@ -68,8 +68,10 @@ fn memory_delay(platform: &Platform, task: &Task) -> Duration {
     let (Some(latency), Some(accesses)) = (latency, &task.accesses) else { return Duration(0) };
     let others = (platform.cpus.len() as u64).saturating_sub(1);
     let each = latency.0.saturating_mul(others);
-    // One access of somebody else can be on its way when the job begins, and when it gets a resource.
-    let foreign = 1 + task.sections.len() as u64;
+    // One access of somebody else can be on its way when the job begins, when it gets a resource, and
+    // when it continues after it has suspended itself.
+    let suspends = task.self_suspension > Duration(0);
+    let foreign = 1 + task.sections.len() as u64 + u64::from(suspends);
     Duration(accesses.value.saturating_add(foreign).saturating_mul(each))
 }
 
