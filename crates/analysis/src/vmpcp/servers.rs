@@ -47,6 +47,7 @@ impl System {
             // Eq. 3 and 4: all sections of all possible jobs; for other VMs and late tasks, as many
             // as the hypervisor allows.
             _ => {
+                own = sum([own, self.carried(vcpu, hosts, variant)].into_iter());
                 for other in below {
                     let tasks = self.vcpus[other].tasks.clone();
                     let tasks = tasks.filter(|task| self.tasks[*task].global > 0);
@@ -72,5 +73,18 @@ impl System {
         }
         let limit = host.server.period().0;
         Ok(window::shortest((streams, ()), own, own, WholeGaps, limit, passes)?)
+    }
+
+    /// Returns for how long sections of the VCPU itself can have run before its budget is renewed,
+    /// so that periodic servers above get theirs afterwards. Eq. 5 does not count that. The budget
+    /// of a deferrable server belongs to its period, wherever it lies there, so that its jitter
+    /// covers all of this; and where the VCPU may overrun, its cost counts as much already.
+    fn carried(&self, vcpu: usize, hosts: &[Host], variant: Variant) -> u64 {
+        let above = self.vcpus[vcpu].pcpu.start..vcpu;
+        let waits = hosts[above].iter().any(|it| it.server.kind() == Kind::Periodic);
+        match variant == Variant::Sound && waits && !hosts[vcpu].overrun {
+            true => self.vcpus[vcpu].held,
+            false => 0,
+        }
     }
 }

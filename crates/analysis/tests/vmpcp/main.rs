@@ -12,3 +12,4 @@ mod policy;
 mod random;
 mod searches;
 mod simulated;
+mod supply;
