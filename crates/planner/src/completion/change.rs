@@ -72,6 +72,15 @@ pub enum Change {
     },
     /// The hypervisor may take this time in a global critical section.
     SectionOverhead(Duration),
+    /// A chain has this limit.
+    Chain {
+        /// Name of the chain.
+        chain: String,
+        /// The key of the limit in a description.
+        key: &'static str,
+        /// The new limit.
+        limit: Duration,
+    },
     /// Tasks take this percentage less time.
     PercentLess(u64),
     /// The VM of this name has this number of VCPUs.
@@ -117,6 +126,9 @@ impl fmt::Display for Change {
             }
             Self::SectionOverhead(time) => {
                 write!(f, "with a `section_overhead` of {}", exact(*time))
+            }
+            Self::Chain { chain, key, limit } => {
+                write!(f, "with a `{key}` of {} for chain `{chain}`", exact(*limit))
             }
             Self::PercentLess(percent) => write!(f, "if the tasks take {percent} % less"),
             Self::Vcpus { vm, count } => write!(f, "with {count} VCPUs in `{vm}`"),

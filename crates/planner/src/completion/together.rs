@@ -5,7 +5,7 @@
 //! a plan. So with any of them a step weaker none is found.
 
 use analysis::Duration;
-use system::description::System;
+use system::description::{Chain, Located, System};
 
 use super::advice::trials::Trials;
 use super::change::{self, Change};
@@ -15,6 +15,8 @@ use super::least::least;
 const ATOMS: usize = 16;
 /// Steps of a change, up to its most.
 const STEPS: u64 = 32;
+/// Limits of chains become at most this many times as long.
+const LONGER: u64 = 2;
 /// Budgets, deadlines and execution times are multiples of this.
 const GRAIN: u64 = 1_000;
 
@@ -121,8 +123,11 @@ fn part(most: u64, strength: u64) -> u64 {
     (part as u64).next_multiple_of(GRAIN)
 }
 
-/// Returns single changes: first those of the tasks that need most, then those of budgets.
+/// Returns single changes: first those of limits of chains, then those of the tasks that need most, then those of budgets.
 fn atoms(system: &System) -> Vec<Atom<'_>> {
+    let chains = system.chains.iter().enumerate();
+    let mut atoms: Vec<Atom<'_>> =
+        chains.flat_map(|(index, chain)| limits(index, chain)).take(ATOMS / 2).collect();
     let mut tasks: Vec<(usize, usize)> = (0..system.vms.len())
         .flat_map(|vm| (0..system.vms[vm].tasks.len()).map(move |task| (vm, task)))
         .collect();
@@ -133,7 +138,6 @@ fn atoms(system: &System) -> Vec<Atom<'_>> {
         (std::cmp::Reverse(share), vm)
     };
     tasks.sort_by_key(needs);
-    let mut atoms: Vec<Atom<'_>> = Vec::new();
     for &(vm, task) in tasks.iter().take(ATOMS / 2) {
         let name = format!(
             "`{}` of `{}`",
@@ -194,6 +198,27 @@ fn atoms(system: &System) -> Vec<Atom<'_>> {
     }
     atoms.truncate(ATOMS);
     atoms
+}
+
+/// Longer limits of a chain, one at a time.
+fn limits(index: usize, chain: &Chain) -> impl Iterator<Item = Atom<'_>> {
+    type Limit = fn(&mut Chain) -> &mut Option<Located<Duration>>;
+    let both: [(_, Limit, _); 2] = [
+        ("max_reaction", |chain| &mut chain.max_reaction, &chain.max_reaction),
+        ("max_age", |chain| &mut chain.max_age, &chain.max_age),
+    ];
+    let name = &chain.name.value;
+    both.into_iter().filter_map(move |(key, of, given)| {
+        let given = given.as_ref()?.value.0;
+        let make = move |system: &System, strength: u64| {
+            let more = part(given.saturating_mul(LONGER - 1), strength);
+            let limit = Duration(given.saturating_add(more));
+            let mut changed = system.clone();
+            of(&mut changed.chains[index]).as_mut()?.value = limit;
+            Some((changed, Change::Chain { chain: name.clone(), key, limit }))
+        };
+        Some(Atom { make: Box::new(make) })
+    })
 }
 
 /// A given budget: larger where the VCPU has tasks, smaller where it has none.

@@ -46,6 +46,10 @@ fn a_limit_that_no_plan_keeps_is_refused_at_the_chain() {
     let errors = refused(&text("max_reaction = \"79ms\""));
     assert!(errors.contains("the reaction of chain `way` can take"), "{errors}");
     assert!(errors.contains("name = \"way\"") && errors.contains("this chain"), "{errors}");
+    let advice = errors.split("it fits with a `max_reaction` of ").nth(1).expect(&errors);
+    let limit = advice.split(" for chain `way`").next().expect(&errors).replace(' ', "");
+    // With this limit a plan is found.
+    planned(&text(&format!("max_reaction = \"{limit}\"")));
 }
 
 /// Where nothing of its VMs is open, a late chain is not the planner's.
