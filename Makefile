@@ -82,7 +82,7 @@ test-cachescope: cachescope ## Test the plugin and its model
 check: setup lint ## Pass lints and the tests of `cargo test`: all that boots no machine (2 minutes after a build)
 	cargo xtask test --quick
 
-proofs: ## Check the proofs of the analysis with Coq, and again with coqchk: no axioms (a minute)
+proofs: ## Check the proofs of the analysis with Coq, and again with coqchk: no axioms (two minutes)
 	scripts/setup coq
 	$(MAKE) --no-print-directory -C proofs
 

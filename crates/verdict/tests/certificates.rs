@@ -559,29 +559,33 @@ fn beside(text: &str, limit: &str, accesses: &str) -> String {
     )
 }
 
-/// The largest VCPU that is promised: written in 50 ms and checked in 30 s.
+/// The largest VCPU that is promised: written in 50 ms and checked in 30 s. `BULKHEAD_TASKS` is another number of tasks,
+/// without these limits.
 #[test]
 fn certificates_of_fifty_tasks_are_quick() {
+    let given = std::env::var("BULKHEAD_TASKS").ok();
+    let tasks: u64 = given.as_ref().map_or(50, |it| it.parse().expect("a number of tasks"));
     let mut text = "name = \"s\"\nplatform = \"qemu-virt\"\n[[vm]]\nname = \"v\"\nboot = \"raw\"\n\
          memory = \"16MiB\"\nkernel = \"a\"\n[[vm.vcpu]]\npcpu = 1\n\
          server = \"periodic\"\nbudget = \"3ms\"\nperiod = \"5ms\"\n"
         .to_owned();
-    for task in 0..50 {
+    for task in 0..tasks {
         text += &format!(
             "[[vm.task]]\nname = \"t{task}\"\nperiod = \"{}ms\"\nwcet = \"{}us\"\n",
             40 + 10 * task,
-            400 + 30 * task
+            (400 + 30 * task) * 50 / tasks
         );
     }
     let (_, vcpus) = certificates(&text, Path::new(""));
     let start = std::time::Instant::now();
     let certificate = certificate::write(&vcpus[0]);
     let written = start.elapsed();
-    assert_eq!(certificate.bounds.len(), 50, "{:?}", certificate.without);
-    assert!(written.as_millis() < 50 * if cfg!(debug_assertions) { 10 } else { 1 }, "{written:?}");
+    assert_eq!(certificate.bounds.len() as u64, tasks, "{:?}", certificate.without);
+    let most = 50 * if cfg!(debug_assertions) { 10 } else { 1 };
+    assert!(given.is_some() || written.as_millis() < most, "{written:?}");
     let Some(proofs) = proofs() else { return };
     let start = std::time::Instant::now();
     accepts(proofs, "fifty", &certificate);
-    assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
+    assert!(given.is_some() || start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
     eprintln!("written in {written:?}, checked in {:?}", start.elapsed());
 }
