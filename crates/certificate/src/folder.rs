@@ -78,6 +78,11 @@ fn statements(certificates: &[(String, &Certificate)]) -> String {
             )
         });
         let bounds: Vec<_> = bounds.collect();
+        if !certificate.hypotheses.is_empty() {
+            text.push_str(&format!(
+                "(* [safe] has hypotheses that nobody has proved: {module}.v lists them. *)\n"
+            ));
+        }
         text.push_str(&format!("Definition of_{module} := (\n{}).\n", bounds.join(",\n")));
     }
     let all: Vec<_> = modules.iter().map(|(module, _)| format!("of_{module}")).collect();
@@ -89,6 +94,12 @@ fn makefile(certificates: &[(String, &Certificate)]) -> String {
     let modules: Vec<_> =
         certificates.iter().map(|(name, _)| name.trim_end_matches(".v")).collect();
     let proofs: Vec<_> = PROOFS.iter().map(|(name, _)| *name).collect();
+    let with_hypotheses = certificates.iter().filter(|(_, it)| !it.hypotheses.is_empty());
+    let notes: String = with_hypotheses
+        .map(|(name, _)| {
+            format!("\t@echo 'theorems in {name} have hypotheses that nobody has proved, which it lists'\n")
+        })
+        .collect();
     let mut text = format!(
         "{MAKEFILE} What was checked is not checked again.\n\n\
          COQC ?= coqc\n\
@@ -97,7 +108,8 @@ fn makefile(certificates: &[(String, &Certificate)]) -> String {
          .DELETE_ON_ERROR:\n\
          .PHONY: all coq\n\
          all: {STATEMENTS}.txt\n\
-         \t@echo 'Coq '`$(COQC) --print-version | cut -d' ' -f1`' has checked all certificates: $(words $(CERTIFICATES))'\n\n\
+         \t@echo 'Coq '`$(COQC) --print-version | cut -d' ' -f1`' has checked all certificates: $(words $(CERTIFICATES))'\n\
+         {notes}\n\
          coq:\n\
          \t@command -v $(COQC) >/dev/null || {{ echo 'coqc is missing: install the Debian package \
          `{PACKAGE}`' >&2; exit 1; }}\n\

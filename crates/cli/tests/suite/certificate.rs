@@ -78,6 +78,44 @@ fn theorems_are_written_and_bounds_without_are_named() {
     assert_eq!(certificate["without"][0]["task"], "frame");
 }
 
+/// Two VCPUs that share a resource.
+const SHARED: &str = r#"
+name = "s"
+platform = "qemu-virt"
+section_overhead = "300us"
+resource = [{ name = "bus", vms = ["pilot"] }]
+
+[[vm]]
+name = "pilot"
+boot = "raw"
+memory = "16MiB"
+kernel = "rt.bin"
+vcpu = [
+    { pcpu = 1, server = "periodic", budget = "2ms", period = "5ms" },
+    { pcpu = 2, server = "periodic", budget = "2ms", period = "5ms" },
+]
+task = [
+    { name = "one", vcpu = 0, period = "100ms", wcet = "1ms", sections = [{ resource = "bus", length = "100us" }] },
+    { name = "two", vcpu = 1, period = "100ms", wcet = "1ms", sections = [{ resource = "bus", length = "100us" }] },
+]
+"#;
+
+#[test]
+fn hypotheses_are_named_wherever_theorems_are_counted() {
+    let sandbox = sandbox!();
+    sandbox.write("s.toml", SHARED);
+    let shown = sandbox.bulkhead(&["check", "s.toml", "--certificate", "out"]);
+    shown.assert_status(0);
+    let assumes = "  those of VCPU 0 of VM `pilot` assume that ";
+    assert!(shown.stdout.contains(assumes), "{}", shown.stdout);
+    let read = |name: &str| std::fs::read_to_string(sandbox.path(name)).expect(name);
+    let hypotheses = "hypotheses that nobody has proved";
+    assert!(read("out/Statements.v").contains(hypotheses));
+    let makefile = read("out/Makefile");
+    let notes = makefile.lines().filter(|line| line.contains(hypotheses));
+    assert_eq!(notes.count(), 2, "{makefile}");
+}
+
 #[test]
 fn late_tasks_get_no_theorem() {
     let sandbox = sandbox!();
