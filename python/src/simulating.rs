@@ -2,17 +2,17 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use lab::simulate::results::{Task, tasks, vcpus};
+use lab::simulate::{Ended, limits, run};
 use model::{Assume, Assumptions, Contention, Execution, Model};
 use pyo3::prelude::*;
-use serde_json::{Value, json as value};
-use sim::{Ended, Event, Limits, Simulation};
+use serde::Serialize;
+use serde_json::json as value;
+use sim::{Event, Limits, Simulation};
 
 use crate::failure::{Failure, json};
 use crate::input;
 use crate::interrupt::{After, detached};
-
-/// Events between two looks at the flag.
-const EVENTS: u64 = 100_000;
 
 /// PCPU, VCPU, task, completion and response time of jobs.
 type Jobs = (Vec<usize>, Vec<usize>, Vec<usize>, Vec<u64>, Vec<u64>);
@@ -71,6 +71,9 @@ fn simulated(
             Failure::new("nothing repeats here, or only after centuries: give a time")
         })?,
     };
+    if let Some(described) = &input.description {
+        limits::check(described, &model)?;
+    }
     let mut simulation = Simulation::new(&model.system, seed).map_err(Failure::new)?;
     let mut jobs = Jobs::default();
     let mut observer = |at: u64, pcpu: usize, event: Event| {
@@ -85,74 +88,36 @@ fn simulated(
             jobs.4.push(response_ns);
         }
     };
-    let mut overload = None;
-    loop {
-        let limits = Limits { until, events: simulation.events() + EVENTS };
-        match simulation.run(limits, &mut observer) {
-            Ok(Ended::Time) => break,
-            Ok(Ended::Events) if stop.load(Ordering::SeqCst) => break,
-            Ok(Ended::Events) => (),
-            // What was seen until then is true.
-            Err(error @ sim::Error::Overload { .. }) => {
-                overload = Some(error.to_string());
-                break;
-            }
-            Err(error) => return Err(Failure::new(error)),
-        }
-    }
+    let limits = Limits { until, events: u64::MAX };
+    let stops = |_: &Simulation| stop.load(Ordering::SeqCst);
+    let overload = match run(&mut simulation, limits, &mut observer, stops) {
+        // What was seen until then is true.
+        Ended::Overload(error) => Some(error.to_string()),
+        Ended::Time | Ended::Events | Ended::Interrupted => None,
+    };
+    let places =
+        model.vcpus().flat_map(|(pcpu, place, vcpu)| vcpu.tasks.iter().map(move |_| (pcpu, place)));
+    let tasks = places.zip(tasks(&model, &simulation)).map(|((pcpu, place), of)| TaskRow {
+        pcpu,
+        place,
+        of,
+    });
     let document = value!({
         "system": plan.name,
         "simulated_ns": simulation.now_ns(),
         "events": simulation.events(),
         "overload": overload,
         "vcpus": vcpus(&model, &simulation),
-        "tasks": tasks(&model, &simulation),
+        "tasks": tasks.collect::<Vec<_>>(),
     });
     Ok((json(&document), wanted.then_some(jobs)))
 }
 
-fn vcpus(model: &Model, simulation: &Simulation) -> Vec<Value> {
-    let row = |(pcpu, index, vcpu): (usize, usize, &model::Vcpu)| {
-        let found = simulation.vcpu(pcpu, index);
-        value!({
-            "pcpu": pcpu,
-            "place": index,
-            "vm": vcpu.vm_name,
-            "vcpu": vcpu.index,
-            "load": vcpu.load.as_str(),
-            "supply_ns": found.supply_ns,
-            "dispatches": found.dispatches,
-            "accesses": found.accesses,
-            "throttled_ns": found.throttled_ns,
-            "delayed_ns": found.delayed_ns,
-        })
-    };
-    model.vcpus().map(row).collect()
-}
-
-fn tasks(model: &Model, simulation: &Simulation) -> Vec<Value> {
-    let mut rows = Vec::new();
-    for (pcpu, index, vcpu) in model.vcpus() {
-        for (number, task) in vcpu.tasks.iter().enumerate() {
-            let found = simulation.task(pcpu, index, number);
-            let some = |time: u64| (found.jobs > 0).then_some(time);
-            let mean = found.response_sum_ns.checked_div(u128::from(found.jobs));
-            rows.push(value!({
-                "pcpu": pcpu,
-                "place": index,
-                "vm": vcpu.vm_name,
-                "vcpu": vcpu.index,
-                "task": task.name,
-                "period_ns": task.period.0,
-                "deadline_ns": task.deadline.0,
-                "releases": found.releases,
-                "jobs": found.jobs,
-                "response_min_ns": some(found.response_min_ns),
-                "response_mean_ns": mean.map(|mean| mean as u64),
-                "response_max_ns": some(found.response_max_ns),
-                "missed_deadlines": found.misses + simulation.overdue(pcpu, index, number),
-            }));
-        }
-    }
-    rows
+/// A task, and which place its VCPU has on which PCPU.
+#[derive(Serialize)]
+struct TaskRow {
+    pcpu: usize,
+    place: usize,
+    #[serde(flatten)]
+    of: Task,
 }

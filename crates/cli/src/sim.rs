@@ -1,21 +1,20 @@
 //! `bulkhead sim`: what happens in a system, by the code that decides at run time.
 
-mod chains;
 mod forecast;
-mod limits;
 mod options;
-mod results;
-mod run;
+mod progress;
+mod text;
 
-use std::cell::RefCell;
 use std::io::BufWriter;
 use std::path::Path;
 
 use lab::WholeFile;
 use lab::chains::Seen;
 use lab::load::{self, Input};
-use lab::simulate::{UNTIL, like, recording};
-use model::Model;
+use lab::simulate::chains::{self, Following};
+use lab::simulate::results::{Asked, Results};
+use lab::simulate::{Ended, UNTIL, like, limits, recording, run};
+use model::{Assumptions, Execution, Model};
 use sim::{Limits, Silent, Simulation};
 
 pub use options::SimOptions;
@@ -26,11 +25,9 @@ use crate::keep;
 use crate::output;
 use crate::signals::Signals;
 use crate::status::Status;
-use chains::Following;
 use forecast::Forecast;
 use options::Until;
-use results::Results;
-use run::{Ended, run};
+use progress::Progress;
 
 /// Runs the command.
 pub fn sim(options: &SimOptions, as_json: bool) -> Result<Status, Failure> {
@@ -67,46 +64,54 @@ pub fn sim(options: &SimOptions, as_json: bool) -> Result<Status, Failure> {
     if let Some(forecast) = &forecast {
         output::error(&forecast.text());
     }
-    let watch = described.as_deref().and_then(|system| chains::watch(system, &model));
-    let watch = watch.map(RefCell::new);
-    let ended = match (&options.trace, &watch) {
-        (None, None) => run(&mut simulation, limits, &mut Silent, &signals, forecast),
-        (None, Some(watch)) => {
-            let mut observer = Following { inner: &mut Silent, watch };
-            run(&mut simulation, limits, &mut observer, &signals, forecast)
+    let mut progress = Progress::new(limits, forecast);
+    let mut caught = None;
+    let stops = |simulation: &Simulation| {
+        caught = signals.caught();
+        if caught.is_none() {
+            progress.show(simulation);
         }
-        (Some(path), watch) => {
+        caught.is_some()
+    };
+    let mut watch = described.as_deref().and_then(|system| chains::watch(system, &model));
+    let ended = match &options.trace {
+        None => {
+            let mut observer = Following { inner: &mut Silent, watch: watch.as_mut() };
+            run(&mut simulation, limits, &mut observer, stops)
+        }
+        Some(path) => {
             let failed = |error| cannot_write(path, error);
             let file = WholeFile::create(path).map(BufWriter::new).map_err(failed)?;
             let mut recorder =
                 recording::start(file, &plan, described.as_deref(), &model).map_err(failed)?;
-            let ended = match watch {
-                None => run(&mut simulation, limits, &mut recorder, &signals, forecast),
-                Some(watch) => {
-                    let mut observer = Following { inner: &mut recorder, watch };
-                    run(&mut simulation, limits, &mut observer, &signals, forecast)
-                }
-            };
+            let mut observer = Following { inner: &mut recorder, watch: watch.as_mut() };
+            let ended = run(&mut simulation, limits, &mut observer, stops);
             let file = recorder.finish().map_err(failed)?;
             let file = file.into_inner().map_err(|error| failed(error.into_error()))?;
             file.finish().map_err(failed)?;
             ended
         }
     };
-    let observed = watch.map(|watch| watch.into_inner().observed());
+    progress.clear();
+    let observed = watch.map(|watch| watch.observed());
     let chains = match (&described, observed) {
         (Some(system), Some(observed)) => Seen::all(load::verdict(&plan, system)?, &observed),
         _ => Vec::new(),
     };
-    let results = Results::new(&plan.name, options, &model, (&simulation, until), &ended);
-    let results = results.with_chains(chains);
+    let assumptions = match options.like {
+        Some(_) => Assumptions { execution: Execution::Traced, ..options.assumptions() },
+        None => options.assumptions(),
+    };
+    let (file, system, seed) = (&*options.file, &*plan.name, options.seed);
+    let asked = Asked { file, system, until, assumptions, seed };
+    let results = Results::new(&asked, &model, &simulation, &ended, chains);
     match as_json {
         true => json::print(&results)?,
-        false => output::print(&results.text())?,
+        false => output::print(&text::text(&results, model.accesses.as_ref()))?,
     }
-    Ok(match ended {
-        Ended::Signal(signal) => Status::Signal(signal),
-        _ if !results.ok() => Status::No,
+    Ok(match caught {
+        Some(signal) if ended == Ended::Interrupted => Status::Signal(signal),
+        _ if !results.ok => Status::No,
         _ => Status::Yes,
     })
 }

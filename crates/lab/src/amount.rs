@@ -19,6 +19,11 @@ pub fn percent(ppm: u64) -> String {
     format!("{}.{} %", tenths / 10, tenths % 10)
 }
 
+/// Returns a part in millionths, rounded down; 0 of nothing.
+pub fn ppm(part: u64, all: u128) -> u64 {
+    (u128::from(part) * 1_000_000).checked_div(all).unwrap_or(0) as u64
+}
+
 /// Returns a time in microseconds with three digits behind the point.
 pub fn micros(ns: i64) -> String {
     let (sign, ns) = (if ns < 0 { "-" } else { "" }, ns.unsigned_abs());

@@ -1,10 +1,14 @@
 //! Simulates a system with the code that decides at run time, and writes a trace.
 
+pub mod chains;
 pub mod like;
+pub mod limits;
 pub mod recording;
+pub mod results;
+mod run;
 
 use model::{Assumptions, Contention, Model};
-use sim::{Ended, Limits, Simulation};
+use sim::{Limits, Simulation};
 use trace::Trace;
 use units::Duration;
 
@@ -12,10 +16,10 @@ use crate::failure::Failure;
 use crate::load::System;
 use crate::watch::Watch;
 
+pub use run::{Ended, run};
+
 /// Default end of a simulation.
 pub const UNTIL: Duration = Duration(10_000_000_000);
-/// Events between two looks at whether somebody still waits.
-const EVENTS: u64 = 100_000;
 /// The seed of random times if nothing else is said.
 pub const SEED: u64 = 1;
 
@@ -61,12 +65,9 @@ fn trace_of(
     let recorder = recording::start(Vec::new(), &system.plan, described, &model);
     let mut recorder = recorder.map_err(|error| failed(&error))?;
     let until = until.or(traced).unwrap_or(UNTIL).0;
-    loop {
-        let limits = Limits { until, events: simulation.events() + EVENTS };
-        let ended = simulation.run(limits, &mut recorder).map_err(|error| failed(&error))?;
-        if ended == Ended::Time || stops() {
-            break;
-        }
+    let limits = Limits { until, events: u64::MAX };
+    if let Ended::Overload(error) = run(&mut simulation, limits, &mut recorder, |_| stops()) {
+        return Err(failed(&error));
     }
     let bytes = recorder.finish().map_err(|error| failed(&error))?;
     Trace::read(bytes.as_slice()).map_err(|error| failed(&error))

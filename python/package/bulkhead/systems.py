@@ -184,9 +184,16 @@ def simulate(
         events=document["events"],
         overload=document["overload"],
         tasks=Table(_without(task, "place") for task in tasks),
-        vcpus=Table(_without(vcpu, "place") for vcpu in vcpus),
+        vcpus=Table(_with_accesses(vcpu) for vcpu in vcpus),
         jobs=None if completed is None else _jobs(tasks, completed),
     )
+
+
+def _with_accesses(vcpu: dict[str, Any]) -> dict[str, Any]:
+    """A VCPU whose memory accesses are columns; they are 0 where none are simulated."""
+    memory: dict[str, Any] = vcpu["memory"] or {}
+    columns = ("accesses", "throttled_ns", "delayed_ns")
+    return {**_without(vcpu, "memory"), **{name: memory.get(name, 0) for name in columns}}
 
 
 def _jobs(tasks: list[dict[str, Any]], completed: _bulkhead.Jobs) -> Table:

@@ -8,8 +8,11 @@ use system::diagnostic::{Diagnostic, Errors};
 
 use crate::failure::Failure;
 
-/// Refuses the first task of a VCPU for which the simulator has no room, and the first VCPU with
-/// sections.
+/// Checks that the simulator has room for a description.
+///
+/// # Errors
+///
+/// The first task of a VCPU for which there is no room, or the first VCPU with sections.
 pub fn check(described: &System, model: &Model) -> Result<(), Failure> {
     for (pcpu, index, vcpu) in model.vcpus() {
         // Work that is not described is one task more.

@@ -1,33 +1,31 @@
 //! Follows the data of chains through a simulation.
 
-use std::cell::RefCell;
-
-use lab::chains::Watch;
 use model::Model;
 use sim::{Event, Observer};
 use system::description::System;
 
+use crate::chains::Watch;
+
 /// A task: PCPU, VCPU and task, as the simulator counts them.
-type Key = (usize, usize, usize);
+pub type Key = (usize, usize, usize);
 
 /// Sees what another observer sees, and follows the data of chains.
+#[derive(Debug)]
 pub struct Following<'w, O> {
     /// The other observer.
     pub inner: &'w mut O,
-    /// Follows the chains.
-    pub watch: &'w RefCell<Watch<Key>>,
+    /// Follows the chains, if there are any.
+    pub watch: Option<&'w mut Watch<Key>>,
 }
 
 impl<O: Observer> Observer for Following<'_, O> {
     fn event(&mut self, at_ns: u64, pcpu: usize, event: Event) {
-        match event {
-            Event::Release { vcpu, task } => {
-                self.watch.borrow_mut().release(at_ns, &(pcpu, vcpu, task));
+        if let Some(watch) = &mut self.watch {
+            match event {
+                Event::Release { vcpu, task } => watch.release(at_ns, &(pcpu, vcpu, task)),
+                Event::Complete { vcpu, task, .. } => watch.complete(at_ns, &(pcpu, vcpu, task)),
+                _ => {}
             }
-            Event::Complete { vcpu, task, .. } => {
-                self.watch.borrow_mut().complete(at_ns, &(pcpu, vcpu, task));
-            }
-            _ => {}
         }
         self.inner.event(at_ns, pcpu, event);
     }
