@@ -6,7 +6,6 @@
 mod checking;
 mod failure;
 mod generating;
-mod input;
 mod interrupt;
 mod planning;
 mod proving;

@@ -4,17 +4,19 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use lab::load;
+use lab::load::{self, System};
 use planner::completion::{Objective, Options, Outcome};
 use planner::report::Report;
 use pyo3::prelude::*;
 use system::description;
+use verdict::Verdict;
 
-use crate::checking::verdict;
 use crate::failure::{Failure, json};
-use crate::input::{Input, NOT_BOOTED};
 use crate::interrupt::{After, detached};
 use crate::running::timeout;
+
+/// What is said of a machine that no plan can boot.
+const NOT_BOOTED: &str = "the platform of this description can be analysed, but not booted";
 
 /// How to search.
 struct Search {
@@ -46,22 +48,21 @@ fn planned(file: &Path, search: &Search, stop: &AtomicBool) -> Result<String, Fa
     let stops = |_: u64| stop.load(Ordering::SeqCst);
     let wanted = |system: &description::System| search.options(system, &stops);
     let (system, outcome) = load::plan_with(file, wanted)?;
-    let input = Input { plan: Some(system.plan), description: system.description.map(|it| *it) };
-    document(&input, &outcome)
+    Ok(document(&system, &outcome))
 }
 
-fn document(input: &Input, outcome: &Outcome) -> Result<String, Failure> {
-    let plan = input.plan()?;
-    let verdict = verdict(input)?;
-    let report = Report::new(&verdict, input.description.as_ref());
-    Ok(json(&serde_json::json!({
+fn document(system: &System, outcome: &Outcome) -> String {
+    let (plan, described) = (&system.plan, system.description.as_deref());
+    let verdict = Verdict::of_plan(plan, described);
+    let report = Report::new(&verdict, described);
+    json(&serde_json::json!({
         "ok": verdict.schedulable,
         "name": plan.name,
         "dts": plan.to_dts(),
         "report": report,
         "analysis": verdict,
         "search": outcome,
-    })))
+    }))
 }
 
 impl Search {

@@ -1,7 +1,9 @@
 //! Simulations.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use lab::load::{self, Input};
 use lab::simulate::results::{Task, tasks, vcpus};
 use lab::simulate::{Ended, limits, run};
 use model::{Assume, Assumptions, Contention, Execution, Model};
@@ -11,7 +13,6 @@ use serde_json::json as value;
 use sim::{Event, Limits, Simulation};
 
 use crate::failure::{Failure, json};
-use crate::input;
 use crate::interrupt::{After, detached};
 
 /// PCPU, VCPU, task, completion and response time of jobs.
@@ -62,16 +63,18 @@ fn simulated(
     wanted: bool,
     stop: &AtomicBool,
 ) -> Result<(String, Option<Jobs>), Failure> {
-    let input = input::read(file)?;
-    let plan = input.plan()?;
-    let model = Model::new(plan, input.description.as_ref(), &assumptions);
+    let (plan, described) = match load::read(Path::new(file))? {
+        Input::Plan(plan) => (*plan, None),
+        Input::Description(system) => (load::plan_or_outline(&system)?, Some(system)),
+    };
+    let model = Model::new(&plan, described.as_deref(), &assumptions);
     let until = match until_ns {
         Some(until) => until,
         None => model.hyperperiod().map(|time| time.0).ok_or_else(|| {
             Failure::new("nothing repeats here, or only after centuries: give a time")
         })?,
     };
-    if let Some(described) = &input.description {
+    if let Some(described) = &described {
         limits::check(described, &model)?;
     }
     let mut simulation = Simulation::new(&model.system, seed).map_err(Failure::new)?;

@@ -5,13 +5,9 @@ mod certificate;
 pub mod chains;
 mod sensitivity;
 
-use lab::check::{Checked, Options};
+use lab::check::{Checked, Document, Options};
 use lab::verdicts::of_check;
 use report::verdicts::Verdicts;
-use serde::Serialize;
-use system::diagnostic::Entry;
-use system::report::Report;
-use verdict::{Sensitivity, Verdict};
 
 use crate::arguments::CheckOptions;
 use crate::failure::Failure;
@@ -54,40 +50,4 @@ fn verdicts(checked: &Checked) -> Verdicts {
     notes.extend(theorems.map(str::to_owned));
     notes.extend(checked.notes());
     of_check(checked, notes)
-}
-
-#[derive(Serialize)]
-struct Document<'a> {
-    ok: bool,
-    file: &'a str,
-    vms: Vec<overview::VmDocument<'a>>,
-    hypervisor_colors: Option<Vec<usize>>,
-    missing_files: &'a [String],
-    report: Option<&'a Report>,
-    analysis: &'a Verdict,
-    advice: &'a [String],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sensitivity: Option<&'a Sensitivity>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    certificate: Option<&'a lab::certificate::Written>,
-    errors: Vec<Entry>,
-}
-
-impl<'a> Document<'a> {
-    fn new(checked: &'a Checked) -> Self {
-        let plan = checked.plan.as_ref();
-        Self {
-            ok: checked.is_ok(),
-            file: &checked.file,
-            vms: plan.map(overview::vms).unwrap_or_default(),
-            hypervisor_colors: plan.and_then(overview::hypervisor_colors),
-            missing_files: &checked.missing,
-            report: checked.report.as_ref(),
-            analysis: &checked.verdict,
-            advice: &checked.advice,
-            sensitivity: checked.sensitivity.as_ref(),
-            certificate: checked.certificate.as_ref(),
-            errors: Vec::new(),
-        }
-    }
 }

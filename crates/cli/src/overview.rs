@@ -1,13 +1,11 @@
-//! What is in a system, in a few lines.
+//! What is in a system, in a few lines for people.
 
 mod bandwidth;
 
-use policy::color::{Color, ColorSet};
 use report::text::table;
-use serde::Serialize;
-use system::plan::{Channel, Plan, Pool, Vcpu, Vm};
-use system::report::{MemoryBudgetReport, Report};
-use units::{Bytes, Duration};
+use system::plan::{Channel, Plan, Pool, Vm};
+use system::report::Report;
+use units::Duration;
 
 /// A plan for people.
 pub fn plan(plan: &Plan) -> String {
@@ -152,103 +150,4 @@ pub fn report(report: &Report) -> String {
 
 fn percent(ppm: u64) -> String {
     format!("{}.{:04}", ppm / 10_000, ppm % 10_000)
-}
-
-/// The colours of the hypervisor's own code and data for machines, if it has some.
-pub fn hypervisor_colors(plan: &Plan) -> Option<Vec<usize>> {
-    plan.platform.hypervisor_area.map(|area| indices(area.colors))
-}
-
-/// The VMs of a plan for machines.
-pub fn vms(plan: &Plan) -> Vec<VmDocument<'_>> {
-    let access = plan.platform.bandwidth_counter.as_ref().and_then(|counter| counter.access);
-    (0..plan.vms.len()).map(|index| VmDocument::new(plan, index, access)).collect()
-}
-
-/// A VM of a plan as `--json` shows it.
-#[derive(Serialize)]
-pub struct VmDocument<'a> {
-    name: &'a str,
-    pcpus: Vec<u32>,
-    vcpus: Vec<VcpuDocument>,
-    memory_bytes: u64,
-    colors: Option<Vec<usize>>,
-    vllc: bool,
-    extra_colors: Option<Vec<usize>>,
-    extra_memory_bytes: Option<u64>,
-    color_serial: bool,
-    /// True if accesses to addresses at which it has nothing fail, and do not stop it.
-    aborts: bool,
-    warm_up: bool,
-    memory_budget: Option<MemoryBudgetReport>,
-    compensation_periods: Option<u32>,
-    flush_task_switch: bool,
-    critical: bool,
-    devices: usize,
-    /// Names of the channels that it writes, and of those that it reads.
-    writes: Vec<&'a str>,
-    reads: Vec<&'a str>,
-    kernel: &'a str,
-    initrd: Option<&'a str>,
-}
-
-impl<'a> VmDocument<'a> {
-    fn new(plan: &'a Plan, index: usize, access: Option<Bytes>) -> Self {
-        let (vm, channels) = (&plan.vms[index], plan.channels_of(index));
-        let names = |of_writer: bool| {
-            let channels = channels.iter().filter(|(_, _, writes)| *writes == of_writer);
-            channels.map(|(_, channel, _)| channel.name.as_str()).collect()
-        };
-        Self {
-            name: &vm.name,
-            pcpus: vm.vcpus.iter().map(|vcpu| vcpu.pcpu.0).collect(),
-            vcpus: vm.vcpus.iter().map(|vcpu| VcpuDocument::new(vcpu, access)).collect(),
-            memory_bytes: vm.memory_size().get(),
-            colors: vm.colors().map(indices),
-            vllc: vm.vllc,
-            extra_colors: vm.pool.map(|pool| indices(pool.area.colors)),
-            extra_memory_bytes: vm.pool.map(|pool| pool.size().get()),
-            color_serial: vm.color_serial.is_some(),
-            aborts: vm.lifecycle.aborts,
-            warm_up: vm.lifecycle.warm_up,
-            memory_budget: vm.memory_budget.map(|it| MemoryBudgetReport::new(it, access)),
-            compensation_periods: vm.compensation.map(|it| it.periods),
-            flush_task_switch: vm.compensation.is_some_and(|it| it.flush_task_switch),
-            critical: vm.critical,
-            devices: vm.devices.len(),
-            writes: names(true),
-            reads: names(false),
-            kernel: &vm.boot.kernel.file,
-            initrd: vm.boot.initrd.as_ref().map(|initrd| initrd.file.as_str()),
-        }
-    }
-}
-
-/// A VCPU of a plan as `--json` shows it.
-#[derive(Serialize)]
-pub struct VcpuDocument {
-    pcpu: u32,
-    server: Option<&'static str>,
-    budget_ns: Option<u64>,
-    period_ns: Option<u64>,
-    priority: Option<u32>,
-    memory_budget: Option<MemoryBudgetReport>,
-}
-
-impl VcpuDocument {
-    fn new(vcpu: &Vcpu, access: Option<Bytes>) -> Self {
-        let budget = vcpu.server.and_then(|server| server.class.budget());
-        Self {
-            pcpu: vcpu.pcpu.0,
-            server: vcpu.server.map(|server| server.class.as_str()),
-            budget_ns: budget.map(|it| it.budget.as_nanos()),
-            period_ns: budget.map(|it| it.period.as_nanos()),
-            priority: vcpu.server.map(|server| server.priority),
-            memory_budget: vcpu.memory_budget.map(|it| MemoryBudgetReport::new(it, access)),
-        }
-    }
-}
-
-fn indices(colors: ColorSet) -> Vec<usize> {
-    colors.iter().map(Color::index).collect()
 }

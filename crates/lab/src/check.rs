@@ -1,5 +1,7 @@
 //! Checks a system: can it be planned, and does it meet its deadlines?
 
+mod document;
+
 use std::path::{Path, PathBuf};
 
 use system::description::System;
@@ -11,6 +13,8 @@ use crate::certificate::{self, Written};
 use crate::failure::Failure;
 use crate::load::{self, Input};
 use crate::{advice, explain};
+
+pub use document::Document;
 
 /// What is asked beyond the bounds.
 #[derive(Clone, Debug, Default)]

@@ -1,13 +1,18 @@
 //! A summary of a system for people and machines: the shares of VMs, and how much of them the tasks
 //! use. Field names carry their units.
 
-use policy::color::{Color, ColorSet};
+mod budget;
+mod planned;
+
 use serde::Serialize;
 use units::{Bytes, Duration};
 
-use crate::description::{Bandwidth, Located, Server, System, Task, Vm, Wcet};
-use crate::plan::{Budget, CounterSource, MemoryBudget, Plan, Vcpu};
+use crate::description::{Bandwidth, Server, System, Task, Vm, Wcet};
+use crate::plan::{Budget, CounterSource, Plan, Vcpu};
 use crate::platform::AnalysisOnly;
+
+pub use budget::MemoryBudgetReport;
+pub use planned::{PlannedVcpu, PlannedVm, hypervisor_colors, indices, planned_vms};
 
 /// The summary.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
@@ -78,28 +83,6 @@ pub struct BandwidthReport {
     pub access_bytes: Option<u64>,
     /// Longest time that one access of another PCPU can delay one access, if it is known.
     pub access_latency_ns: Option<u64>,
-}
-
-/// A limit of memory accesses.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
-pub struct MemoryBudgetReport {
-    /// Accesses in each period.
-    pub accesses: u64,
-    /// The period.
-    pub period_ns: u64,
-    /// The budget as a rate, rounded down, if the size of an access is known.
-    pub bytes_per_second: Option<u64>,
-}
-
-impl MemoryBudgetReport {
-    /// Returns a budget, and the bytes that an access moves.
-    pub fn new(budget: MemoryBudget, access: Option<Bytes>) -> Self {
-        Self {
-            accesses: budget.accesses,
-            period_ns: budget.period.as_nanos(),
-            bytes_per_second: access.map(|access| budget.rate(access).0),
-        }
-    }
 }
 
 /// A VM.
@@ -222,7 +205,7 @@ fn report_platform(system: &System, plan: Option<&Plan>) -> PlatformReport {
         pcpus: platform.cpus.len(),
         memory_bytes: memory,
         hypervisor_bytes: plan.map(|plan| plan.hypervisor_bytes().0),
-        hypervisor_colors: system.hypervisor_colors.as_ref().map(indices),
+        hypervisor_colors: system.hypervisor_colors.as_ref().map(|colors| indices(colors.value)),
         free_bytes: plan.map(|plan| {
             let vms = sum(&mut plan.vms.iter().map(|vm| plan.host_bytes(vm).0));
             memory.saturating_sub(plan.hypervisor_bytes().0).saturating_sub(vms)
@@ -278,9 +261,9 @@ fn report_vm(index: usize, vm: &Vm, system: &System, plan: Option<&Plan>) -> VmR
         name: vm.name.value.clone(),
         memory_bytes: vm.memory.value.0,
         memory_at: planned.and_then(|vm| Some(vm.memory.first()?.host.0)),
-        colors: vm.colors.as_ref().map(indices),
+        colors: vm.colors.as_ref().map(|colors| indices(colors.value)),
         vllc: vm.vllc,
-        extra_colors: vm.extra.as_ref().map(|extra| indices(&extra.colors)),
+        extra_colors: vm.extra.as_ref().map(|extra| indices(extra.colors.value)),
         extra_memory_bytes: vm.extra.as_ref().map(|extra| extra.memory.value.0),
         color_serial: vm.extra.as_ref().is_some_and(|extra| extra.serial),
         warm_up: vm.lifecycle.warm_up,
@@ -291,10 +274,6 @@ fn report_vm(index: usize, vm: &Vm, system: &System, plan: Option<&Plan>) -> VmR
         devices: vm.devices.len(),
         vcpus: (0..vm.vcpus.len()).map(vcpu).collect(),
     }
-}
-
-fn indices(colors: &Located<ColorSet>) -> Vec<usize> {
-    colors.value.iter().map(Color::index).collect()
 }
 
 fn report_server(server: &Server, planned: Option<&Vcpu>) -> ServerReport {

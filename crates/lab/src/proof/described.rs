@@ -1,9 +1,9 @@
 //! The machine and the VMs of a plan.
 
 use planner::completion::reasons;
-use policy::color::{Color, ColorSet};
 use report::proof::{Decision, Platform, Vcpu, Vm};
 use system::description::Protocol;
+use system::report::indices;
 
 use crate::cachescope::Counts;
 use crate::load::System;
@@ -72,8 +72,4 @@ pub fn decisions(system: &System) -> Vec<Decision> {
         trials: reason.trials.iter().map(ToString::to_string).collect(),
     };
     reasons(open, planned).into_iter().map(decision).collect()
-}
-
-fn indices(colors: ColorSet) -> Vec<usize> {
-    colors.iter().map(Color::index).collect()
 }

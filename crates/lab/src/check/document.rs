@@ -1,0 +1,58 @@
+//! What a check found, as a document.
+
+use serde::Serialize;
+use system::diagnostic::Entry;
+use system::report::{PlannedVm, Report, hypervisor_colors, planned_vms};
+use verdict::{Sensitivity, Verdict};
+
+use super::Checked;
+use crate::certificate::Written;
+
+/// A checked system.
+#[derive(Debug, Serialize)]
+pub struct Document<'a> {
+    /// True if every deadline is met.
+    pub ok: bool,
+    /// The file, as the user names it.
+    pub file: &'a str,
+    /// What the plan gives the VMs, if the machine can have a plan.
+    pub vms: Vec<PlannedVm<'a>>,
+    /// The colours of the hypervisor's own code and data, if the plan limits them.
+    pub hypervisor_colors: Option<Vec<usize>>,
+    /// Files of the plan that do not exist yet.
+    pub missing_files: &'a [String],
+    /// The summary of the description, if the file is one.
+    pub report: Option<&'a Report>,
+    /// The bounds.
+    pub analysis: &'a Verdict,
+    /// What would help tasks and chains that can be late.
+    pub advice: &'a [String],
+    /// How much execution times can grow, if that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sensitivity: Option<&'a Sensitivity>,
+    /// The theorems that were written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<&'a Written>,
+    /// None: documents of failures have theirs under the same name.
+    pub errors: Vec<Entry>,
+}
+
+impl<'a> Document<'a> {
+    /// The document of a check.
+    pub fn new(checked: &'a Checked) -> Self {
+        let plan = checked.plan.as_ref();
+        Self {
+            ok: checked.is_ok(),
+            file: &checked.file,
+            vms: plan.map(planned_vms).unwrap_or_default(),
+            hypervisor_colors: plan.and_then(hypervisor_colors),
+            missing_files: &checked.missing,
+            report: checked.report.as_ref(),
+            analysis: &checked.verdict,
+            advice: &checked.advice,
+            sensitivity: checked.sensitivity.as_ref(),
+            certificate: checked.certificate.as_ref(),
+            errors: Vec::new(),
+        }
+    }
+}
