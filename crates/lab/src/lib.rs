@@ -4,7 +4,8 @@
 //! there as a trace, [`cachescope`] counts what happens in the caches, [`simulate`] does without a machine. [`run`] is one
 //! run with its verdict. [`deadlines`] says whether the tasks of a run were in time, [`chains`] how long data took through
 //! several tasks, [`decisions`] whether the scheduler
-//! decided as its policies do, [`difference`] what changed from one system to another, and [`proof`] puts analysis, simulation and execution together.
+//! decided as its policies do, [`difference`] what changed from one system to another, [`comparison`] in what two
+//! traces differ, and [`proof`] puts analysis, simulation and execution together.
 //! [`verdicts`] is what was judged as one table.
 //!
 //! Nothing here prints, reads options or ends a process.
@@ -19,6 +20,7 @@ pub mod cachescope;
 pub mod certificate;
 pub mod chains;
 pub mod check;
+pub mod comparison;
 pub mod console;
 pub mod deadlines;
 pub mod decisions;

@@ -14,6 +14,8 @@ use std::collections::BTreeSet;
 use std::io;
 use std::ops::Range;
 
+use serde::Serialize;
+
 use crate::timeline::{self, State};
 use crate::{Header, ReadError, Source, Step, VcpuId};
 use pcpu::Uses;
@@ -107,8 +109,15 @@ pub struct Comparison {
     pub tasks: Vec<TaskComparison>,
 }
 
+impl Comparison {
+    /// Returns the length of the time that was compared, in nanoseconds.
+    pub fn length_ns(&self) -> u64 {
+        self.window_ns.end.abs_diff(self.window_ns.start)
+    }
+}
+
 /// A PCPU in two traces.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub struct PcpuComparison {
     /// The PCPU.
     pub pcpu: usize,

@@ -1,19 +1,17 @@
 //! `bulkhead trace compare`.
 
-mod document;
 mod tables;
 
 use lab::amount::{length, micros};
-use trace::compare::{self, Comparison, Difference, Options};
-use trace::timeline::State;
-use trace::{Header, Source, Step};
+use lab::comparison::{Document, describe, sides};
+use trace::compare::{self, Comparison, Options};
+use trace::{Header, Source};
 
 use super::options::CompareOptions;
 use crate::failure::Failure;
 use crate::json;
 use crate::output;
 use crate::status::Status;
-use document::Document;
 
 /// Runs the command.
 pub fn compare(options: &CompareOptions, as_json: bool) -> Result<Status, Failure> {
@@ -37,7 +35,7 @@ pub fn compare(options: &CompareOptions, as_json: bool) -> Result<Status, Failur
 }
 
 fn text(comparison: &Comparison, headers: [&Header; 2], options: &CompareOptions) -> String {
-    let (window, sides) = (&comparison.window_ns, tables::sides(headers));
+    let (window, sides) = (&comparison.window_ns, sides(headers));
     let mut text = format!(
         "{}: {}\n{}: {}\ncompared from {} to {}\n",
         sides[0],
@@ -63,34 +61,4 @@ fn text(comparison: &Comparison, headers: [&Header; 2], options: &CompareOptions
         }
     }
     text
-}
-
-/// A difference in words; `sides` are the names of the traces.
-fn describe(difference: &Difference, header: &Header, sides: [&str; 2]) -> String {
-    let [first, second] = sides;
-    match *difference {
-        Difference::Pcpu { pcpu, from_ns, until_ns, states } => {
-            let [a, b] = states.map(|state| match state {
-                State::Runs(vcpu) => header.vcpu_name(vcpu),
-                State::Idle => "nothing".into(),
-                State::Unknown => "an unknown VCPU (records are missing)".into(),
-            });
-            format!(
-                "from {} on, for {}, PCPU {pcpu} runs {a} in {first} and {b} in {second}",
-                micros(from_ns),
-                length(until_ns.abs_diff(from_ns))
-            )
-        }
-        Difference::Job { vcpu, task, job, step, at_ns } => {
-            let what = match step {
-                Step::Release => "released",
-                Step::Start => "started",
-                Step::Finish => "complete",
-            };
-            let [a, b] =
-                at_ns.map(|at| at.map_or("not at all".into(), |at| format!("at {}", micros(at))));
-            let (vcpu, task) = (header.vcpu_name(vcpu), header.task_name(vcpu, task));
-            format!("job {job} of {task} in {vcpu} is {what} {a} in {first} and {b} in {second}")
-        }
-    }
 }

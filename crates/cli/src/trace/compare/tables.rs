@@ -1,18 +1,9 @@
 //! A comparison in tables for people.
 
-use lab::amount::length;
+use lab::amount::{length, ppm};
 use report::text::table;
+use trace::Header;
 use trace::compare::{Comparison, TaskComparison, VcpuComparison};
-use trace::{Header, Origin, VcpuId};
-
-/// What the traces are called: after the commands that they come from, if these differ.
-pub fn sides(headers: [&Header; 2]) -> [&'static str; 2] {
-    match headers.map(|header| header.origin) {
-        [Origin::Simulator, Origin::Hypervisor] => ["sim", "run"],
-        [Origin::Hypervisor, Origin::Simulator] => ["run", "sim"],
-        [..] => ["A", "B"],
-    }
-}
 
 /// The tasks that set marks in both; `None` if there are none.
 pub fn tasks(comparison: &Comparison, header: &Header, sides: [&str; 2]) -> Option<String> {
@@ -52,13 +43,13 @@ pub fn tasks(comparison: &Comparison, header: &Header, sides: [&str; 2]) -> Opti
 pub fn vcpus(comparison: &Comparison, header: &Header, sides: [&str; 2]) -> Option<String> {
     let row = |vcpu: &VcpuComparison| {
         let server = header.vcpu(vcpu.vcpu).and_then(|it| it.server.as_ref());
-        let budget = budget(header, vcpu.vcpu);
+        let budget = server.and_then(|server| server.budget_ns);
         let mut row = vec![
             header.vcpu_name(vcpu.vcpu),
             server.map_or_else(|| "whole PCPU".into(), |server| server.kind.clone()),
             budget.map_or_else(|| "-".into(), |ns| micros(i128::from(ns))),
         ];
-        row.extend(vcpu.supply_ns.map(|ns| percent(part(ns, comparison))));
+        row.extend(vcpu.supply_ns.map(|ns| percent(ppm(ns, comparison.length_ns().into()))));
         match vcpu.usage {
             Some(usage) => {
                 row.extend(times(usage.map(|usage| usage.mean_ns())));
@@ -99,17 +90,6 @@ pub fn pcpus(comparison: &Comparison) -> Option<String> {
     let rows: Vec<_> = rows.collect();
     let heading = [">PCPU", ">differs for", ">longest", ">not known"];
     (!rows.is_empty()).then(|| table(&heading, &rows))
-}
-
-/// The budget of a VCPU in nanoseconds, if it has one.
-pub fn budget(header: &Header, vcpu: VcpuId) -> Option<u64> {
-    header.vcpu(vcpu)?.server.as_ref()?.budget_ns
-}
-
-/// A part of the compared time in millionths, rounded down.
-pub fn part(ns: u64, comparison: &Comparison) -> u64 {
-    let window = comparison.window_ns.end.abs_diff(comparison.window_ns.start);
-    (u128::from(ns) * 1_000_000).checked_div(window.into()).unwrap_or(0) as u64
 }
 
 /// Two times and by how much the second is longer.
