@@ -24,6 +24,7 @@ mod plan_given;
 mod plan_objectives;
 mod plan_written;
 mod planning;
+mod product_lines;
 mod prove;
 mod run;
 mod schema;
