@@ -6,14 +6,17 @@ use std::time::Duration;
 use abi::image::{ConsoleKind, PLAN_BLOB};
 use abi::trace::Record;
 use image::{Blob, EarlyConsole, Image, pack};
+use lab::record::SharedRam;
 use qemu::{Board, Machine, Options, Session, Time};
 use system::description::System;
 use system::plan::{self, Plan};
 use system::platform::Platform;
+use trace::rings::Rings;
 use units::Bytes;
 
-use crate::ram::SharedRam;
 use crate::{Run, Vm, hypervisor, project, scratch};
+
+const PAGE_BYTES: usize = 4096;
 
 /// A system of a test, if nothing else is said on QEMU's `virt` with a GICv3 and four CPUs.
 #[derive(Clone, Debug)]
@@ -124,8 +127,10 @@ impl Case {
     /// Boots the system where the hypervisor's RAM is full of ones, and waits until the machine is off.
     pub fn run_in_used_ram(&self) -> Run {
         let plan = self.plan();
-        let ram = SharedRam::new(&self.file("ram"), &self.board, &plan);
-        ram.fill_hypervisor(&plan);
+        let ram = ram(&plan, &self.board);
+        let own = &plan.platform.hypervisor;
+        let ones = vec![0xff; usize::try_from(own.size.0).expect("it is small")];
+        ram.write(own.start.0, &ones).expect("the RAM can be written");
         let image = self.image();
         let arguments = ram.arguments().into();
         let session = self.start_with(&self.board, &image.bytes, Time::Deterministic, arguments);
@@ -137,7 +142,8 @@ impl Case {
     #[track_caller]
     pub fn trace_until(&self, text: &str) -> Vec<Vec<Record>> {
         let board = Board::virt();
-        let ram = SharedRam::new(&self.file("ram"), &board, &self.plan());
+        let plan = self.plan();
+        let ram = ram(&plan, &board);
         let arguments = ram.arguments().into();
         let image = self.image();
         let mut session = self.start_with(&board, &image.bytes, Time::Deterministic, arguments);
@@ -145,7 +151,7 @@ impl Case {
             panic!("{error}");
         }
         session.stop();
-        ram.traces()
+        traces(&ram, &plan)
     }
 
     /// Boots these bytes and waits until the machine is off.
@@ -212,4 +218,21 @@ impl Case {
         let test = thread.name().unwrap_or("test").replace("::", "-");
         scratch().join(format!("{test}.{}.{ending}", self.name))
     }
+}
+
+fn ram(plan: &Plan, board: &Board) -> SharedRam {
+    SharedRam::of(plan, board).unwrap_or_else(|failure| panic!("{failure:?}"))
+}
+
+/// The last records of each PCPU.
+fn traces(ram: &SharedRam, plan: &Plan) -> Vec<Vec<Record>> {
+    let own = &plan.platform.hypervisor;
+    let pages = (own.start.0..own.start.0 + own.size.0).step_by(PAGE_BYTES);
+    let rings = Rings::find(ram, pages);
+    let mut rings = rings.expect("the RAM can be read").expect("the hypervisor names its rings");
+    let mut traces = vec![Vec::new(); rings.count()];
+    for (pcpu, records) in traces.iter_mut().enumerate() {
+        rings.poll(ram, pcpu, records).expect("the RAM can be read");
+    }
+    traces
 }

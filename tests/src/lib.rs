@@ -8,7 +8,6 @@
 #![forbid(unsafe_code)]
 
 mod case;
-mod ram;
 mod run;
 mod vm;
 

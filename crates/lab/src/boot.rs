@@ -109,7 +109,7 @@ impl<'a> Prepared<'a> {
             self.scope.iter().flat_map(Cachescope::arguments).collect();
         let mut recording = None;
         if let Some((path, what)) = start.record {
-            let ram = SharedRam::of(self.system, &self.board)?;
+            let ram = SharedRam::of(&self.system.plan, &self.board)?;
             arguments.extend(ram.arguments());
             let trace = NewTrace::create(path, what)?.with_live(start.live);
             recording = Some(Recording::from_ram(trace, self.system, ram)?);

@@ -30,7 +30,7 @@ use crate::load::System;
 use feed::RingFeed;
 pub use feed::{Feed, Opened};
 pub use live::Live;
-pub(crate) use ram::SharedRam;
+pub use ram::SharedRam;
 
 /// Interval at which the rings are read.
 const POLL: Duration = Duration::from_millis(1);

@@ -8,10 +8,10 @@ use std::process;
 
 use qemu::Board;
 use rustix::fs::{MemfdFlags, memfd_create};
+use system::plan::Plan;
 use trace::rings::Ram;
 
 use crate::failure::Failure;
-use crate::load::System;
 
 /// RAM that QEMU and this process share. It is gone when both have ended.
 #[derive(Debug)]
@@ -23,11 +23,10 @@ pub struct SharedRam {
 }
 
 impl SharedRam {
-    /// Creates the RAM of a board on which the system is to run.
-    pub fn of(system: &System, board: &Board) -> Result<Self, Failure> {
-        let (Some(bytes), Some(bank)) = (board.memory_bytes, system.plan.platform.memory.first())
-        else {
-            let name = &system.plan.platform.board;
+    /// Creates the RAM of a board on which a plan is to run.
+    pub fn of(plan: &Plan, board: &Board) -> Result<Self, Failure> {
+        let (Some(bytes), Some(bank)) = (board.memory_bytes, plan.platform.memory.first()) else {
+            let name = &plan.platform.board;
             return Err(Failure::new(
                 "no-trace",
                 format!(
@@ -54,15 +53,27 @@ impl SharedRam {
             format!("memory-backend-file,id=ram,share=on,size={},mem-path={path}", self.bytes);
         ["-object".into(), object, "-machine".into(), "memory-backend=ram".into()]
     }
+
+    /// Writes bytes to an address of the machine, as firmware may have before it starts.
+    pub fn write(&self, address: u64, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all_at(bytes, self.offset(address)?)
+    }
+
+    fn offset(&self, address: u64) -> io::Result<u64> {
+        address.checked_sub(self.start).ok_or_else(|| outside(address))
+    }
 }
 
 impl Ram for SharedRam {
     fn read(&self, address: u64, bytes: &mut [u8]) -> io::Result<()> {
-        let outside = || io::Error::other(format!("there is no RAM at {address:#x}"));
-        let offset = address.checked_sub(self.start).ok_or_else(outside)?;
+        let offset = self.offset(address)?;
         self.file.read_exact_at(bytes, offset).map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => outside(),
+            io::ErrorKind::UnexpectedEof => outside(address),
             _ => error,
         })
     }
+}
+
+fn outside(address: u64) -> io::Error {
+    io::Error::other(format!("there is no RAM at {address:#x}"))
 }
