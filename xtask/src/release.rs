@@ -1,5 +1,5 @@
-//! Builds what a release consists of: two archives and a package for Debian, with their digests, the same bytes whenever they
-//! are built from a commit.
+//! Builds what a release consists of: two archives and a package for Debian from each, with their digests, the same bytes
+//! whenever they are built from a commit.
 
 mod archive;
 mod contents;
@@ -56,7 +56,9 @@ pub fn run(workspace: &Workspace, list: bool) -> Result<()> {
         // Both archives unpack into one folder: the command looks for the plugin there.
         paths.push(archive.write(&folder, &name, time.trim())?);
     }
-    paths.push(deb::write(&archives[0].files, &folder, time.trim())?);
+    for (package, archive) in [deb::MAIN, deb::CACHESCOPE].iter().zip(&archives) {
+        paths.push(package.write(&archive.files, &folder, time.trim())?);
+    }
     let mut digests = String::new();
     for path in paths {
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -1,5 +1,6 @@
-//! A package for Debian with the files of the main archive. The command finds the hypervisor and the guests beside itself,
-//! so that they stay together in a folder of `/usr/lib`; documents, man pages and completions lie where systems have them.
+//! Packages for Debian with the files of the archives. The command finds the hypervisor, the guests and the plugin beside
+//! itself, so that they stay together in a folder of `/usr/lib`; documents, man pages and completions lie where systems have
+//! them, and so do the sources of the plugin.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
@@ -16,8 +17,6 @@ use crate::toolchain;
 
 /// The folder of the program and what it needs.
 const LIB: &str = "usr/lib/bulkhead";
-/// The folder of documents.
-const DOC: &str = "usr/share/doc/bulkhead";
 /// How the names of documents begin.
 const DOCUMENTS: [&str; 8] = [
     "ARCHITECTURE.md",
@@ -29,8 +28,24 @@ const DOCUMENTS: [&str; 8] = [
     "licences/",
     "sbom.cdx.json",
 ];
-/// Copyright, for the machine and for people.
-const COPYRIGHT: &str = "\
+
+/// What the packages differ in.
+pub struct Package {
+    name: &'static str,
+    /// Copyright, for the machine and for people.
+    copyright: &'static str,
+    /// Packages that it cannot do without, beside libraries.
+    depends: &'static str,
+    /// Other fields of the control file, whole lines: the description too.
+    fields: &'static str,
+    /// The path of a file in a system.
+    place: fn(&str) -> String,
+}
+
+/// The command with all that is beside it.
+pub const MAIN: Package = Package {
+    name: "bulkhead",
+    copyright: "\
 Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: Bulkhead
 
@@ -39,54 +54,139 @@ Copyright: the Bulkhead contributors
 License: MIT or Apache-2.0
  The texts are in LICENSE-MIT and LICENSE-APACHE in this folder. The licences of
  the packages that the programs contain are in licences; sbom.cdx.json lists them.
-";
-
-/// Writes the package; its files are those of the main archive, changed at this time, in seconds since 1970. Returns its
-/// path.
-pub fn write(files: &Files, folder: &Path, time: &str) -> Result<PathBuf> {
-    let architecture = architecture(&toolchain::host()?)?;
-    let stage = tempfile::tempdir_in(folder)
-        .with_context(|| format!("cannot make a folder in {}", folder.display()))?;
-    let root = stage.path().join("root");
-    write_files(&placed(files), &root)?;
-    let made = |what: &str| format!("cannot make {what} in {}", stage.path().display());
-    fs::create_dir_all(root.join("usr/bin")).with_context(|| made("a folder"))?;
-    symlink("../lib/bulkhead/bulkhead", root.join("usr/bin/bulkhead"))
-        .with_context(|| made("a link"))?;
-    compress_man_pages(&root)?;
-    let control = control(files, architecture, &root)?;
-    let control = [
-        ("DEBIAN/control".to_owned(), Source::Bytes(control.into_bytes())),
-        ("DEBIAN/md5sums".to_owned(), Source::Bytes(digests(&root)?)),
-    ];
-    write_files(&Files::from(control), &root)?;
-    for path in below(&root)?.iter().chain([&root]).filter(|it| it.is_dir() && !it.is_symlink()) {
-        fs::set_permissions(path, Permissions::from_mode(0o755))
-            .with_context(|| made("a folder"))?;
-    }
-    let unfinished = stage.path().join("package.deb");
-    let mut dpkg = Command::new("dpkg-deb");
-    // Several threads divide what they compress.
-    dpkg.env("SOURCE_DATE_EPOCH", time)
-        .env("LC_ALL", "C")
-        .args(["--root-owner-group", "-Zxz", "--threads-max=1", "--build"])
-        .args([&root, &unfinished]);
-    cargo::run(dpkg)?;
-    let path = folder.join(format!("bulkhead_{VERSION}_{architecture}.deb"));
-    fs::rename(&unfinished, &path).with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(path)
-}
-
-/// Returns the files by their paths in a system.
-fn placed(files: &Files) -> Files {
-    let place = |path: &str| match () {
+",
+    depends: "",
+    fields: "\
+Recommends: bulkhead-cachescope, qemu-system-arm (>= 1:10.0)
+Suggests: device-tree-compiler
+Section: devel
+Priority: optional
+Description: several real-time systems on one multicore chip, with checked deadlines
+ Bulkhead plans, checks, simulates and runs several real-time systems on one
+ multicore Arm chip, and bounds how much they can delay each other. This package
+ has the command bulkhead, the hypervisor, and bare-metal guests. Runs need
+ QEMU 10 or newer; proofs need bulkhead-cachescope, too.
+",
+    place: |path| match () {
         () if path.starts_with("share/") => format!("usr/{path}"),
-        () if DOCUMENTS.iter().any(|it| path.starts_with(it)) => format!("{DOC}/{path}"),
+        () if DOCUMENTS.iter().any(|it| path.starts_with(it)) => {
+            format!("usr/share/doc/bulkhead/{path}")
+        }
         () => format!("{LIB}/{path}"),
-    };
-    let copyright = Source::Bytes(COPYRIGHT.as_bytes().into());
-    let files = files.iter().map(|(path, source)| (place(path), source.clone()));
-    files.chain([(format!("{DOC}/copyright"), copyright)]).collect()
+    },
+};
+
+/// The plugin with its sources.
+pub const CACHESCOPE: Package = Package {
+    name: "bulkhead-cachescope",
+    copyright: "\
+Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+Upstream-Name: Bulkhead
+
+Files: *
+Copyright: the Bulkhead contributors
+License: GPL-2.0-or-later
+ The text is in /usr/share/common-licenses/GPL-2. The licences of the packages
+ that the plugin contains are in licences; sbom.cdx.json lists them. The sources
+ of the plugin are in /usr/src/bulkhead-cachescope.
+",
+    depends: ", bulkhead",
+    fields: "\
+Section: devel
+Priority: optional
+Description: caches and memory bus as a plugin of QEMU, for proofs of Bulkhead
+ The plugin models caches and a memory bus in QEMU: who uses them, who evicts
+ whom, and how long that takes. bulkhead prove needs it.
+",
+    place: |path| {
+        let inner = path.strip_prefix("cachescope/").unwrap_or(path);
+        match () {
+            () if inner.starts_with("target/") => format!("{LIB}/{path}"),
+            () if inner.starts_with("licences/") || inner == "sbom.cdx.json" => {
+                format!("usr/share/doc/bulkhead-cachescope/{inner}")
+            }
+            () => format!("usr/src/bulkhead-cachescope/{inner}"),
+        }
+    },
+};
+
+impl Package {
+    /// Writes the package; its files are those of an archive, changed at this time, in seconds since 1970. Returns its path.
+    pub fn write(&self, files: &Files, folder: &Path, time: &str) -> Result<PathBuf> {
+        let architecture = architecture(&toolchain::host()?)?;
+        let stage = tempfile::tempdir_in(folder)
+            .with_context(|| format!("cannot make a folder in {}", folder.display()))?;
+        let root = stage.path().join("root");
+        write_files(&self.placed(files), &root)?;
+        let made = |what: &str| format!("cannot make {what} in {}", stage.path().display());
+        if root.join(LIB).join("bulkhead").is_file() {
+            fs::create_dir_all(root.join("usr/bin")).with_context(|| made("a folder"))?;
+            symlink("../lib/bulkhead/bulkhead", root.join("usr/bin/bulkhead"))
+                .with_context(|| made("a link"))?;
+        }
+        compress_man_pages(&root)?;
+        let control = self.control(files, architecture, &root)?;
+        let control = [
+            ("DEBIAN/control".to_owned(), Source::Bytes(control.into_bytes())),
+            ("DEBIAN/md5sums".to_owned(), Source::Bytes(digests(&root)?)),
+        ];
+        write_files(&Files::from(control), &root)?;
+        for path in below(&root)?.iter().chain([&root]).filter(|it| it.is_dir() && !it.is_symlink())
+        {
+            fs::set_permissions(path, Permissions::from_mode(0o755))
+                .with_context(|| made("a folder"))?;
+        }
+        let unfinished = stage.path().join("package.deb");
+        let mut dpkg = Command::new("dpkg-deb");
+        // Several threads divide what they compress.
+        dpkg.env("SOURCE_DATE_EPOCH", time)
+            .env("LC_ALL", "C")
+            .args(["--root-owner-group", "-Zxz", "--threads-max=1", "--build"])
+            .args([&root, &unfinished]);
+        cargo::run(dpkg)?;
+        let path = folder.join(format!("{}_{VERSION}_{architecture}.deb", self.name));
+        fs::rename(&unfinished, &path)
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(path)
+    }
+
+    /// Returns the files by their paths in a system.
+    fn placed(&self, files: &Files) -> Files {
+        let copyright = Source::Bytes(self.copyright.as_bytes().into());
+        let files = files.iter().map(|(path, source)| ((self.place)(path), source.clone()));
+        files.chain([(format!("usr/share/doc/{}/copyright", self.name), copyright)]).collect()
+    }
+
+    fn control(&self, files: &Files, architecture: &str, root: &Path) -> Result<String> {
+        let mut bytes = 0;
+        for path in below(root)?.iter().filter(|it| !it.is_symlink()) {
+            bytes += fs::metadata(path)
+                .with_context(|| format!("cannot read {}", path.display()))?
+                .len();
+        }
+        let programs = files.values().filter_map(|it| match it {
+            Source::Program(path) => Some(path),
+            Source::File(path) if path.extension().is_some_and(|it| it == "so") => Some(path),
+            _ => None,
+        });
+        let mut needed = (0, 0);
+        for program in programs {
+            needed = needed.max(libc(&read(program)?));
+        }
+        let (major, minor) = needed;
+        let size = bytes.div_ceil(1024);
+        let Self { name, depends, fields, .. } = self;
+        Ok(format!(
+            "\
+Package: {name}
+Version: {VERSION}
+Architecture: {architecture}
+Maintainer: The Bulkhead maintainers <maintainers@bulkhead.invalid>
+Installed-Size: {size}
+Depends: libc6 (>= {major}.{minor}), libgcc-s1{depends}
+{fields}"
+        ))
+    }
 }
 
 fn architecture(host: &str) -> Result<&'static str> {
@@ -99,8 +199,8 @@ fn architecture(host: &str) -> Result<&'static str> {
 
 /// Man pages are compressed in Debian, without the time of that.
 fn compress_man_pages(root: &Path) -> Result<()> {
-    let pages = below(&root.join("usr/share"))?;
-    let pages = pages.iter().filter(|it| it.extension().is_some_and(|it| it == "1"));
+    let pages = below(&root.join("usr/share/man"))?;
+    let pages = pages.iter().filter(|it| it.is_file());
     let mut gzip = Command::new("gzip");
     let pages: Vec<_> = pages.collect();
     if pages.is_empty() {
@@ -108,42 +208,6 @@ fn compress_man_pages(root: &Path) -> Result<()> {
     }
     gzip.args(["--no-name", "--best"]).args(pages);
     cargo::run(gzip)
-}
-
-fn control(files: &Files, architecture: &str, root: &Path) -> Result<String> {
-    let mut bytes = 0;
-    for path in below(root)?.iter().filter(|it| !it.is_symlink()) {
-        bytes +=
-            fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?.len();
-    }
-    let programs = files.values().filter_map(|it| match it {
-        Source::Program(path) => Some(path),
-        _ => None,
-    });
-    let mut needed = (0, 0);
-    for program in programs {
-        needed = needed.max(libc(&read(program)?));
-    }
-    let (major, minor) = needed;
-    let size = bytes.div_ceil(1024);
-    Ok(format!(
-        "\
-Package: bulkhead
-Version: {VERSION}
-Architecture: {architecture}
-Maintainer: The Bulkhead maintainers <maintainers@bulkhead.invalid>
-Installed-Size: {size}
-Depends: libc6 (>= {major}.{minor}), libgcc-s1
-Recommends: qemu-system-arm
-Section: devel
-Priority: optional
-Description: several real-time systems on one multicore chip, with checked deadlines
- Bulkhead plans, checks, simulates and runs several real-time systems on one
- multicore Arm chip, and bounds how much they can delay each other. This package
- has the command bulkhead, the hypervisor, and bare-metal guests. Runs need
- QEMU 10 or newer.
-"
-    ))
 }
 
 /// Returns the newest version of the GNU C library whose symbols a program names.
@@ -206,11 +270,43 @@ mod tests {
             ("build/hypervisor.elf".to_owned(), text("elf")),
             ("docs/tutorial.md".to_owned(), text("learn")),
             ("LICENSE-MIT".to_owned(), text("may")),
+            ("licences/a-0.0.1/LICENSE.1".to_owned(), text("may, too")),
             ("share/man/man1/bulkhead.1".to_owned(), text(".TH bulkhead 1")),
             ("share/zsh/site-functions/_bulkhead".to_owned(), text("#compdef bulkhead")),
         ];
-        let path = write(&Files::from(files), folder.path(), "1600000000").unwrap();
+        let path = MAIN.write(&Files::from(files), folder.path(), "1600000000").unwrap();
         (folder, path)
+    }
+
+    #[test]
+    fn the_plugin_lies_beside_the_command_and_its_sources_where_sources_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let plugin = folder.path().join("plugin.so");
+        fs::write(&plugin, "\0GLIBC_2.34\0").unwrap();
+        let text = |text: &str| Source::Bytes(text.as_bytes().into());
+        let files = [
+            ("cachescope/target/release/plugin.so".to_owned(), Source::File(plugin)),
+            ("cachescope/src/lib.rs".to_owned(), text("//!")),
+            ("cachescope/licences/libc-1/LICENSE".to_owned(), text("may")),
+        ];
+        let path = CACHESCOPE.write(&Files::from(files), folder.path(), "1600000000").unwrap();
+        assert!(
+            path.ends_with(format!("bulkhead-cachescope_{VERSION}_amd64.deb"))
+                || cfg!(not(target_arch = "x86_64"))
+        );
+        let path = path.to_str().unwrap();
+        let shown = says("dpkg-deb", &["--contents", path]);
+        let lines = shown.lines().filter(|it| !it.ends_with('/'));
+        let paths: Vec<_> = lines.filter_map(|it| it.split_whitespace().last()).collect();
+        let expected = [
+            "./usr/lib/bulkhead/cachescope/target/release/plugin.so",
+            "./usr/share/doc/bulkhead-cachescope/copyright",
+            "./usr/share/doc/bulkhead-cachescope/licences/libc-1/LICENSE",
+            "./usr/src/bulkhead-cachescope/src/lib.rs",
+        ];
+        assert_eq!(paths, expected);
+        let depends = says("dpkg-deb", &["--field", path, "Depends"]);
+        assert_eq!(depends.trim(), "libc6 (>= 2.34), libgcc-s1, bulkhead");
     }
 
     fn says(program: &str, arguments: &[&str]) -> String {
@@ -243,12 +339,13 @@ mod tests {
             ("-rw-r--r--", "./usr/share/doc/bulkhead/LICENSE-MIT"),
             ("-rw-r--r--", "./usr/share/doc/bulkhead/copyright"),
             ("-rw-r--r--", "./usr/share/doc/bulkhead/docs/tutorial.md"),
+            ("-rw-r--r--", "./usr/share/doc/bulkhead/licences/a-0.0.1/LICENSE.1"),
             ("-rw-r--r--", "./usr/share/man/man1/bulkhead.1.gz"),
             ("-rw-r--r--", "./usr/share/zsh/site-functions/_bulkhead"),
         ] {
             assert!(file(mode, rest), "{mode} {rest}\n{shown}");
         }
-        assert_eq!(lines.len(), 8, "{shown}");
+        assert_eq!(lines.len(), 9, "{shown}");
         let field = |name| says("dpkg-deb", &["--field", path, name]);
         assert_eq!(field("Depends").trim(), "libc6 (>= 2.38), libgcc-s1");
         assert_eq!(field("Version").trim(), VERSION);
@@ -260,7 +357,7 @@ mod tests {
         says("dpkg-deb", &["--control", path, folder.path().join("control").to_str().unwrap()]);
         let sums = folder.path().join("control/md5sums");
         let check = format!("cd {} && md5sum --check --strict {}", root.display(), sums.display());
-        assert_eq!(says("sh", &["-c", &check]).lines().count(), 7);
+        assert_eq!(says("sh", &["-c", &check]).lines().count(), 8);
     }
 
     #[test]
