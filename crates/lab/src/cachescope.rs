@@ -26,6 +26,9 @@ pub use rows::rows;
 const PLUGIN_VARIABLE: &str = "BULKHEAD_CACHESCOPE";
 /// Place of the plugin in the folder of the project after `make cachescope`.
 const BUILT: &str = "cachescope/target/release/libbulkhead_cachescope.so";
+/// How to get the plugin.
+const GET: &str =
+    "`make cachescope` makes it, and a release has it in a package `bulkhead-cachescope`";
 /// The file in the results that has the owners of memory.
 const RANGES: &str = "ranges.txt";
 /// The file that the plugin writes at the end of QEMU.
@@ -172,7 +175,7 @@ fn plugin(found: &hypervisor::Found) -> Result<PathBuf, Failure> {
             format!(
                 "the plugin cachescope is missing: it is looked for beside the folder build that \
                  the hypervisor is in\n\
-                 help: name the file with {PLUGIN_VARIABLE}; `make cachescope` makes it"
+                 help: {GET}; or name the file with {PLUGIN_VARIABLE}"
             ),
         ));
     };
@@ -182,7 +185,7 @@ fn plugin(found: &hypervisor::Found) -> Result<PathBuf, Failure> {
             "no-cachescope",
             format!(
                 "the plugin cachescope is missing: {}: {error}\n\
-                 help: `make cachescope` makes it; or name the file with {PLUGIN_VARIABLE}",
+                 help: {GET}; or name the file with {PLUGIN_VARIABLE}",
                 path.display()
             ),
         )

@@ -40,7 +40,7 @@ pub fn find(asked: Option<&Path>) -> Result<Found, Failure> {
             "no-hypervisor",
             format!(
                 "the hypervisor is missing: there is no {BUILT} in this folder or one above it\n\
-                     help: `make build` makes it; or name an ELF file in {VARIABLE}"
+                     help: `make build` makes it, and the package `bulkhead` for Debian has it; or name an ELF file in {VARIABLE}"
             ),
         )
     })

@@ -15,8 +15,8 @@ fn install(program: &str) -> String {
         false => ("make setup", "qemu-system-arm"),
     };
     format!(
-        "`{setup}` installs it; by hand on Debian 12: add the suite bookworm-backports, then \
-         `apt-get install -t bookworm-backports {package}`"
+        "Debian 13: `apt-get install {package}`; Debian 12: add the suite bookworm-backports, then `apt-get install -t \
+         bookworm-backports {package}`; in a work tree `{setup}` does so; elsewhere, build it from QEMU's sources"
     )
 }
 
