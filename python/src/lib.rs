@@ -20,6 +20,7 @@ use pyo3::prelude::*;
 /// The compiled part of the package `bulkhead`.
 #[pymodule]
 fn _bulkhead(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("SOURCES", sweep::SOURCES)?;
     module.add_function(wrap_pyfunction!(checking::check, module)?)?;
     module.add_function(wrap_pyfunction!(planning::plan, module)?)?;

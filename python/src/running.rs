@@ -14,6 +14,9 @@ use pyo3::prelude::*;
 use crate::failure::{Failure, json};
 use crate::interrupt::{After, detached};
 
+/// Where the package `bulkhead` for Debian has the hypervisor; its plugin is beside it.
+const INSTALLED: &str = "/usr/lib/bulkhead/build/hypervisor.elf";
+
 /// Runs a description or plan: what the run came to, as JSON.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
@@ -103,7 +106,12 @@ pub fn timeout(seconds: f64) -> Result<Duration, Failure> {
     time.ok_or_else(|| Failure::new(format!("a timeout of {seconds} s cannot be")))
 }
 
-/// The hypervisor that was asked for, or that the environment names.
+/// The hypervisor that was asked for, that the environment names, or, where none was built, that the package for Debian has.
 pub fn named(hypervisor: Option<PathBuf>) -> Option<PathBuf> {
-    hypervisor.or_else(|| env::var_os(hypervisor::VARIABLE).map(PathBuf::from))
+    let installed = || {
+        let path = PathBuf::from(INSTALLED);
+        (hypervisor::build_folder().is_none() && path.is_file()).then_some(path)
+    };
+    let variable = || env::var_os(hypervisor::VARIABLE).filter(|name| !name.is_empty());
+    hypervisor.or_else(|| variable().map(PathBuf::from)).or_else(installed)
 }

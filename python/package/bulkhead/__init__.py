@@ -11,6 +11,7 @@ the interpreter lock; Ctrl-C works.
 """
 
 from . import generate
+from ._bulkhead import __version__
 from .errors import BulkheadError, DescriptionError, Mistake, NoPlanError
 from .experiments import Experiment, Sweep, sweep
 from .proofs import Execution, Proof, prove
@@ -37,6 +38,7 @@ __all__ = [
     "Table",
     "Task",
     "Trace",
+    "__version__",
     "check",
     "generate",
     "plan",

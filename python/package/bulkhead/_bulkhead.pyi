@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+__version__: str
+
 SOURCES: str
 """Digest of the sources that results depend on."""
 
