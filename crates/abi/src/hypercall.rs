@@ -38,8 +38,10 @@ pub const CONSOLE_WRITE_MAX: u64 = 256;
 /// Puts a mark of the guest into the trace ring of the CPU it runs on, and shows it to observers of
 /// the machine ([`MARK_HINT`]).
 ///
-/// `x1`: a value of the guest's own (truncated to 48 bits, see [`crate::trace::Record`]); [`mark`]
-/// makes marks of jobs. Returns 0.
+/// `x1`: a value of the guest's own (truncated to 48 bits, see [`crate::trace::Record`]). For a job
+/// it is `event << 40 | task << 32 | job` ([`mark`]): the event is [`MARK_RELEASE`],
+/// [`MARK_START`] or [`MARK_FINISH`], tasks are numbered by priority from 0, the highest, and
+/// jobs from 0. Returns 0.
 pub const TRACE_MARK: u32 = 0xC600_0002;
 
 /// Returns information about the calling VM: `x1` selects a value ([`VmInfo`]), which is returned

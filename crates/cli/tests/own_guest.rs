@@ -60,7 +60,7 @@ fn go_through(page: &str, present: &[&str]) {
     for block in page.split("```").skip(1).step_by(2) {
         let (language, text) = block.split_once('\n').expect("a language and lines");
         match language {
-            "toml" | "rust" | "c" => write(folder.path(), text),
+            "toml" | "rust" | "c" | "asm" => write(folder.path(), text),
             "sh" => printed = text.lines().map(|line| executed(folder.path(), line)).collect(),
             "text" => {
                 // Names of VMs on the console are filled up with spaces.
@@ -84,6 +84,12 @@ fn go_through(page: &str, present: &[&str]) {
 #[test]
 fn a_guest_of_ones_own_is_built_and_runs() {
     let page = include_str!("../../../docs/how-to/write-a-real-time-guest.md");
+    go_through(page, &["build/hypervisor.elf"]);
+}
+
+#[test]
+fn an_rtos_of_ones_own_is_proved() {
+    let page = include_str!("../../../docs/how-to/bring-your-own-rtos.md");
     go_through(page, &["build/hypervisor.elf"]);
 }
 
