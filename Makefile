@@ -12,6 +12,7 @@ endif
 CARGO_DENY_VERSION := 0.20.2
 TYPOS_VERSION := 1.52.0
 MDBOOK_VERSION := 0.4.52
+MATURIN_VERSION := 1.16.0
 MDBOOK := $(or $(shell command -v mdbook),build/tools/bin/mdbook)
 CARGO_DENY := $(or $(shell command -v cargo-deny),build/tools/bin/cargo-deny)
 DENY_CACHESCOPE := --manifest-path cachescope/Cargo.toml --config cachescope/deny.toml
@@ -34,6 +35,7 @@ PYTHON := --manifest-path python/Cargo.toml
 VENV := build/python
 # Not one that is in PATH: each version knows other mistakes.
 TYPOS := build/tools/typos-$(TYPOS_VERSION)/bin/typos
+MATURIN := build/tools/maturin-$(MATURIN_VERSION)/bin/maturin
 BULKHEAD := $(or $(CARGO_TARGET_DIR),target)/release/bulkhead
 
 help: ## Show this list
@@ -195,8 +197,14 @@ reproduce-setup: build cachescope measure-aarch64 ## Build everything that `bulk
 reproduce: reproduce-setup ## Measure again what papers have published (hours, for a scheduler); ends with an error if a verdict differs from docs/reproduce
 	$(BULKHEAD) reproduce all --expect docs/reproduce
 
-release: setup ## Build the archives of a release from a commit: build/release
-	cargo xtask release
+release: setup $(MATURIN) ## Build the archives, packages and wheel of a release from a commit: build/release
+	cargo xtask release --maturin $(CURDIR)/$(MATURIN)
+
+$(MATURIN):
+	@echo 'release: installing maturin $(MATURIN_VERSION) into build/tools, which builds the wheel for Python (once)'
+	python3 -m venv --clear build/tools/maturin-$(MATURIN_VERSION)
+	build/tools/maturin-$(MATURIN_VERSION)/bin/python -m pip install --quiet --disable-pip-version-check \
+		maturin==$(MATURIN_VERSION)
 
 fuzz: setup ## Run every fuzz target for FUZZ_SECONDS=60
 	cargo xtask fuzz --seconds $(FUZZ_SECONDS)

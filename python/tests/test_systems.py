@@ -13,6 +13,7 @@ import bulkhead
 import pytest
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
+MANIFEST = Path(__file__).parents[1] / "Cargo.toml"
 
 DESCRIPTION = """platform = "qemu-virt"
 
@@ -193,3 +194,7 @@ def test_documents_are_those_of_the_command() -> None:
     document = bulkhead.check(SYSTEMS / "servers.toml").document
     assert set(document) == {"schedulable", "pcpus", "overheads_unknown"}
     json.dumps(document)
+
+
+def test_the_version_is_that_of_the_crate() -> None:
+    assert f'\nversion = "{bulkhead.__version__}"\n' in MANIFEST.read_text()

@@ -60,11 +60,14 @@ enum Task {
     HostX86(host_x86::Options),
     /// Run clippy on everything, for this machine and for bare metal, and build the documentation; warnings are errors.
     Lint,
-    /// Build the archives of a release into build/release, from a commit with a section in CHANGELOG.md.
+    /// Build the archives, packages and wheel of a release into build/release, from a commit with a section in CHANGELOG.md.
     Release {
         /// Only print which files they have.
         #[arg(long)]
         list: bool,
+        /// The program that builds the wheel for Python [default: maturin in PATH].
+        #[arg(long)]
+        maturin: Option<PathBuf>,
     },
     /// Print the size of the hypervisor's code and read-only data, and look at its stack frames and barriers; fail above the
     /// limit.
@@ -108,7 +111,7 @@ fn run(task: Task) -> Result<()> {
         Task::Guest { folder, output } => guest::run(&workspace, &folder, output),
         Task::HostX86(_) => unreachable!("it has an exit status of its own"),
         Task::Lint => lint::run(&workspace),
-        Task::Release { list } => release::run(&workspace, list),
+        Task::Release { list, maturin } => release::run(&workspace, list, maturin),
         Task::Size => size::run(&workspace),
         Task::Test { quick, no_run: true, .. } => test::build(&workspace, quick).map(drop),
         Task::Test { quick, figures, .. } => test::run(&workspace, quick, figures),

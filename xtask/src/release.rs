@@ -1,10 +1,11 @@
-//! Builds what a release consists of: two archives and a package for Debian from each, with their digests, the same bytes
-//! whenever they are built from a commit.
+//! Builds what a release consists of: two archives, a package for Debian from each, and a wheel for Python, with their digests;
+//! the same bytes whenever they are built from a commit.
 
 mod archive;
 mod contents;
 mod deb;
 mod dependencies;
+mod wheel;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,8 +22,8 @@ use archive::Archive;
 /// The version of all packages.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Writes `build/release`, or prints which files the archives have.
-pub fn run(workspace: &Workspace, list: bool) -> Result<()> {
+/// Writes `build/release`, with this program `maturin` for the wheel, or prints which files the archives have.
+pub fn run(workspace: &Workspace, list: bool, maturin: Option<PathBuf>) -> Result<()> {
     if !list {
         ensure_committed(workspace)?;
         ensure_described(workspace)?;
@@ -46,6 +47,7 @@ pub fn run(workspace: &Workspace, list: bool) -> Result<()> {
         return Ok(());
     }
 
+    let maturin = wheel::maturin(maturin)?;
     programs.build(workspace)?;
     archives[0].files.extend(contents::written_by(&programs.command())?);
     let folder = workspace.build("release");
@@ -59,6 +61,7 @@ pub fn run(workspace: &Workspace, list: bool) -> Result<()> {
     for (package, archive) in [deb::MAIN, deb::CACHESCOPE].iter().zip(&archives) {
         paths.push(package.write(&archive.files, &folder, time.trim())?);
     }
+    paths.push(wheel::write(workspace, &programs, &maturin, &folder, time.trim())?);
     let mut digests = String::new();
     for path in paths {
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -109,15 +112,19 @@ impl Programs {
         command.args(["--release", "--locked", "--package", "bulkhead"]);
         let mut plugin = toolchain::host_cargo("build");
         plugin.args(["--release", "--locked", "--manifest-path", "cachescope/Cargo.toml"]);
-        let targets = [self.target.clone(), self.target.clone(), self.target.join("cachescope")];
-        for (mut build, target) in [bare, command, plugin].into_iter().zip(targets) {
-            build
-                .current_dir(workspace.root())
-                .env("CARGO_ENCODED_RUSTFLAGS", &self.flags)
-                .env("CARGO_TARGET_DIR", target);
+        for (mut build, folder) in [bare, command, plugin].into_iter().zip(["", "", "cachescope"]) {
+            build.current_dir(workspace.root());
+            self.settings(&mut build, folder);
             cargo::run(build)?;
         }
         Ok(())
+    }
+
+    /// Sets what a build of programs needs, into this folder of the target folder.
+    fn settings(&self, build: &mut Command, folder: &str) {
+        build
+            .env("CARGO_ENCODED_RUSTFLAGS", &self.flags)
+            .env("CARGO_TARGET_DIR", self.target.join(folder));
     }
 }
 

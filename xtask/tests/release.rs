@@ -108,9 +108,11 @@ fn a_release_has_what_its_systems_need() {
 
 #[test]
 fn all_workspaces_have_the_version_of_the_release() {
-    for workspace in [".", "cachescope", "python"] {
-        let manifest = fs::read_to_string(project().join(workspace).join("Cargo.toml")).unwrap();
+    let manifests =
+        ["Cargo.toml", "cachescope/Cargo.toml", "python/Cargo.toml", "python/pyproject.toml"];
+    for path in manifests {
+        let manifest = fs::read_to_string(project().join(path)).unwrap();
         let version = format!("\nversion = \"{}\"\n", env!("CARGO_PKG_VERSION"));
-        assert!(manifest.contains(&version), "{workspace}/Cargo.toml");
+        assert!(manifest.contains(&version), "{path}");
     }
 }
