@@ -1,0 +1,77 @@
+//! Serial lines between VMs: bytes come through whole and in order, and no end costs the other one more than the line lets it.
+
+use tests::{Case, Vm};
+
+fn guest(name: &str, bootargs: &str) -> Vm {
+    Vm::rt("rt-serial").named(name).bootargs(bootargs)
+}
+
+fn line(more: &str) -> String {
+    format!("[[serial]]\nbetween = [\"plan\", \"drive\"]\n{more}")
+}
+
+#[test]
+fn bytes_go_both_ways() {
+    for platform in ["qemu-virt", "zcu102", "raspberry-pi-4"] {
+        let arguments = "serial.send=3000 serial.receive=3000 serial.us=500000";
+        let run = Case::new("serial")
+            .on(platform)
+            .vm(guest("plan", arguments))
+            .vm(guest("drive", arguments))
+            .more(&line(""))
+            .run()
+            .ended();
+        for vm in ["plan", "drive"] {
+            run.expect(vm, "serial: sent=3000");
+            run.expect(vm, "serial: received=3000 wrong=0 ");
+            run.summary(vm, "off", "power-off", 0);
+        }
+    }
+}
+
+/// One end writes to its registers whatever and whenever it can: the other one is interrupted as often as the line lets it,
+/// and the bytes that it gets are in order but for those that found no room.
+#[test]
+fn a_flood_is_limited() {
+    let run = Case::new("serial-flood")
+        .vm(guest("plan", "serial.flood=1 serial.us=100000"))
+        .vm(guest("drive", "serial.us=100000 serial.hold=1"))
+        .more(&line("tell_every = \"2ms\"\ntell_burst = 4\n"))
+        .run()
+        .ended();
+    let of = |key| run.value("drive", "serial: received", key);
+    // In 100 ms, and the burst, and two more at the start and the end of the flood.
+    assert!((40..=56).contains(&of("interrupts")), "{}", run.log());
+    // It sends less than the line takes in this time, so that nothing is lost.
+    assert_eq!(of("received"), run.value("plan", "serial:", "sent"), "{}", run.log());
+    assert_eq!(of("wrong"), 0, "{}", run.log());
+}
+
+/// An end that restarts again and again goes on with the line: nothing that it has sent is lost.
+#[test]
+fn an_end_that_restarts_goes_on() {
+    let run = Case::new("serial-restart")
+        .vm(guest("plan", "serial.send=256 serial.end=reset").number("restart_limit", 2))
+        .vm(guest("drive", "serial.receive=768 serial.us=500000"))
+        .more(&line(""))
+        .run()
+        .ended();
+    run.expect("drive", "serial: received=768 wrong=0 ");
+}
+
+/// Where VCPUs share a PCPU, the sender waits for the time at which it may tell.
+#[test]
+fn vcpus_with_budgets_have_lines() {
+    let server =
+        "[[vm.vcpu]]\npcpu = 1\nserver = \"deferrable\"\nbudget = \"2ms\"\nperiod = \"5ms\"\n";
+    let arguments = "serial.send=1000 serial.receive=1000 serial.us=900000";
+    let run = Case::new("serial-shared")
+        .vm(guest("plan", arguments).more(&format!("{server}priority = 2\n")))
+        .vm(guest("drive", arguments).more(&format!("{server}priority = 1\n")))
+        .more(&line("tell_every = \"3ms\"\n"))
+        .run()
+        .ended();
+    for vm in ["plan", "drive"] {
+        run.expect(vm, "serial: received=1000 wrong=0 ");
+    }
+}
