@@ -9,8 +9,6 @@ pub enum Purpose {
     Console,
     /// Which address space a guest is in.
     Sampling,
-    /// What a VCPU has to tell the other end of a serial line, and was not allowed to before.
-    Telling,
     /// The virtual timer of a VCPU that waits and is not loaded.
     Alarm,
     /// The next decision which VCPU runs.
@@ -18,7 +16,7 @@ pub enum Purpose {
 }
 
 /// How many purposes there are.
-const PURPOSES: usize = 5;
+const PURPOSES: usize = 4;
 
 /// No deadline: the end of time.
 pub const NEVER: u64 = u64::MAX;
@@ -58,10 +56,9 @@ impl Deadlines {
     /// The first deadline, or [`NEVER`].
     #[inline(always)]
     pub fn first(&self) -> u64 {
-        use Purpose::{Alarm, Console, Sampling, Scheduling, Telling};
+        use Purpose::{Alarm, Console, Sampling, Scheduling};
         // Not a loop: it runs whenever VCPUs take turns.
-        let rare = self.of(Console).min(self.of(Sampling)).min(self.of(Telling));
-        rare.min(self.of(Alarm).min(self.of(Scheduling)))
+        self.of(Console).min(self.of(Sampling)).min(self.of(Alarm).min(self.of(Scheduling)))
     }
 }
 

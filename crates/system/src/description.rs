@@ -13,7 +13,6 @@ mod names;
 mod objective;
 mod order;
 mod read;
-mod serial_line;
 mod servers;
 mod task;
 mod trigger;
@@ -30,7 +29,6 @@ pub use inputs::inputs;
 pub use locks::{Resource, Section};
 pub use objective::{Aim, Objective};
 use policy::color::ColorSet;
-pub use serial_line::SerialLine;
 use units::{Bytes, Duration};
 
 use crate::address::{IntId, Ipa, PhysicalAddress};
@@ -75,8 +73,6 @@ pub struct System {
     pub resources: Vec<Resource>,
     /// The channels between VMs, in the order of the description.
     pub channels: Vec<Channel>,
-    /// The serial lines between VMs, in the order of the description.
-    pub serial_lines: Vec<SerialLine>,
     /// The chains, in the order of the description.
     pub chains: Vec<Chain>,
     /// The VMs, in their order.
@@ -418,16 +414,9 @@ impl System {
         Some((Duration(kick), interrupts))
     }
 
-    /// Returns the limits on interrupts that come for the VM with this index from others: rings for the channels that it
-    /// reads; and for each of its serial lines those that the other end causes, of which the last one may come whenever that VM
-    /// ends, and those that tell the VM itself that it may interrupt the other end now.
+    /// Returns the limits on rings for the channels that the VM with this index reads.
     pub fn rings_for(&self, vm: usize) -> impl Iterator<Item = Rings> {
-        let channels = self.channels.iter().filter(move |it| it.to.contains(&vm));
-        let lines = self.serial_lines.iter().filter(move |it| it.between.contains(&vm));
-        let lines = lines.flat_map(|SerialLine { tells: it, .. }| {
-            [Rings { early: Duration(it.early.0.saturating_add(it.interval.0)), ..*it }, *it]
-        });
-        channels.filter_map(|it| it.rings).chain(lines)
+        self.channels.iter().filter(move |it| it.to.contains(&vm)).filter_map(|it| it.rings)
     }
 
     /// Returns true if memory accesses have to be counted: some VM or VCPU has a budget of them, or

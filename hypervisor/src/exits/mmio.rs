@@ -7,7 +7,7 @@ use crate::machine;
 use crate::pcpu::{Assignment, Pcpu};
 use crate::vdev::access::Access;
 use crate::vdev::gic::Frame;
-use crate::vm::{self, Crash, GicEnv, bell, color_serial, port};
+use crate::vm::{self, Crash, GicEnv, bell, color_serial};
 
 /// ESR: the fault hit a table walk of the guest's own translation.
 const ON_TABLE_WALK: u64 = 1 << 7;
@@ -114,7 +114,6 @@ fn is_device(at: &Assignment, ipa: u64) -> bool {
         || plan.serial.as_ref().is_some_and(|(range, _)| within(range))
         || plan.color_serial.as_ref().is_some_and(|(range, _)| within(range))
         || plan.bell.as_ref().is_some_and(|(range, _)| within(range))
-        || plan.serial_lines.iter().any(|end| within(&end.registers))
         || plan.coloring.as_ref().is_some_and(|coloring| within(&coloring.doorbell))
 }
 
@@ -170,7 +169,7 @@ fn device_access(
     coloring_access(context, at, pcpu, ipa, bytes, write)
 }
 
-/// An access to an end of a serial line, or to one of the devices on which a guest asks for colours.
+/// An access to one of the devices on which a guest asks for colours.
 // Apart from the others, which need fewer registers without it.
 #[inline(never)]
 fn coloring_access(
@@ -199,7 +198,7 @@ fn coloring_access(
                 .map_or(Outcome::Refused, Outcome::Done);
         }
     }
-    port::access(at, pcpu, ipa, bytes, write).map_or(Outcome::NothingThere, Outcome::Done)
+    Outcome::NothingThere
 }
 
 /// An access to the distributor of a GICv2.

@@ -74,21 +74,6 @@ pub mod color_serial {
     pub fn sample(_: &Assignment, _: &'static Pcpu, _: bool) {}
 }
 
-pub mod port {
-    use crate::pcpu::{Assignment, Pcpu};
-    use crate::timer::NEVER;
-
-    pub fn attend(_: &Assignment, _: &Pcpu) {}
-
-    pub fn wake(_: &Assignment) {}
-
-    pub fn leave(_: &Assignment, _: &Pcpu) {}
-
-    pub fn due(_: &Assignment) -> u64 {
-        NEVER
-    }
-}
-
 pub struct Vcpu {
     pub index: usize,
     pub pcpu: &'static Pcpu,
