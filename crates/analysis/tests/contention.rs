@@ -60,7 +60,7 @@ struct Drawn {
     /// How long the bus serves an access of the tasks, and one of others.
     service: u64,
     latency: u64,
-    /// Whether what preempts waits until an access of the one that is preempted is over.
+    /// True if a task or VCPU that preempts another one waits until the access of that one is over.
     holds_off: bool,
 }
 

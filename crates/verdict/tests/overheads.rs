@@ -213,3 +213,30 @@ fn rings_for_a_vm_with_siblings_wait_for_their_lock() {
     };
     assert_eq!(kick("ring_every = \"1ms\"\n") - kick(""), 900 + 5_000);
 }
+
+/// An interrupt waits for an access that is on its way, which waits for one of each other CPU.
+#[test]
+fn no_interrupt_is_served_while_an_access_is_on_its_way() {
+    let late = |latency: &str| {
+        let counter = format!("[platform.bandwidth]\naccess_latency = \"{latency}\"\n");
+        let text = format!("[platform]\nboard = \"qemu-virt\"\n{counter}{}", vm("a", "", &[]));
+        verdict::costs(&system(&text), 0).unwrap().late.0
+    };
+    assert_eq!(late("20ns"), LATE);
+    // Four CPUs; whole ticks of 16 ns.
+    assert_eq!(late("16us"), 4 * 16_000);
+}
+
+/// A job with sections waits for an access that is on its way once more if it suspends itself.
+#[test]
+fn a_job_that_continues_waits_for_an_access_on_its_way() {
+    let delay = |more: &str| {
+        let task = ("t", 10, 100, &*format!("accesses = 5\n{more}"));
+        let text = format!("platform = \"qemu-virt\"\n{}", vm("a", "", &[task]));
+        let system = system(&text);
+        system.memory_delay(&system.vms[0].tasks[0]).0
+    };
+    // 20 ns for each of three other CPUs.
+    assert_eq!(delay(""), (5 + 1) * 60);
+    assert_eq!(delay("self_suspension = \"1ms\""), (5 + 2) * 60);
+}

@@ -41,7 +41,7 @@ impl Pair {
         (above, own, raised)
     }
 
-    /// Returns what can be after a tick, and whether the VCPU executed in it; `is_ready`: it wants to.
+    /// Returns what can be after a tick, and whether the VCPU executed in it; `is_ready`: the VCPU has work.
     fn next(&self, (above, own, raised): State, is_ready: bool) -> Vec<(State, bool)> {
         let mut all = Vec::new();
         if above > 0 {

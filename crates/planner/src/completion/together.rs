@@ -15,7 +15,7 @@ use super::least::least;
 const ATOMS: usize = 16;
 /// Steps of a change, up to its most.
 const STEPS: u64 = 32;
-/// Limits of chains become at most this many times as long.
+/// The longest limit of a chain that is tried is the given one times this.
 const LONGER: u64 = 2;
 /// Budgets, deadlines and execution times are multiples of this.
 const GRAIN: u64 = 1_000;

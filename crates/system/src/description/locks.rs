@@ -151,8 +151,8 @@ impl System {
     }
 
     /// Returns the longest time that a job waits for memory accesses of other PCPUs: each of its
-    /// own accesses for one access of each other PCPU. Zero if its accesses or the time of an
-    /// access are not known.
+    /// own accesses for one access of each other PCPU, and accesses that are on their way when it
+    /// begins or continues. Zero if its accesses or the time of an access are not known.
     pub fn memory_delay(&self, task: &Task) -> Duration {
         memory_delay(&self.platform.value, task)
     }
