@@ -6,15 +6,14 @@ use std::time::Duration;
 use abi::image::{ConsoleKind, PLAN_BLOB};
 use abi::trace::Record;
 use image::{Blob, EarlyConsole, Image, pack};
+use lab::board::board;
+use lab::load::{self, System};
 use lab::record::SharedRam;
 use qemu::{Board, Machine, Options, Session, Time};
-use system::description::System;
 use system::plan::{self, Plan};
-use system::platform::Platform;
 use trace::rings::Rings;
-use units::Bytes;
 
-use crate::{Run, Vm, hypervisor, project, scratch};
+use crate::{Run, Vm, hypervisor, scratch};
 
 const PAGE_BYTES: usize = 4096;
 
@@ -23,7 +22,7 @@ const PAGE_BYTES: usize = 4096;
 pub struct Case {
     name: String,
     platform: String,
-    board: Board,
+    cpu: Option<String>,
     vms: Vec<Vm>,
     tables: String,
     timeout: Duration,
@@ -35,7 +34,7 @@ impl Case {
         Self {
             name: name.into(),
             platform: "board = \"qemu-virt\"\n".into(),
-            board: Board::virt(),
+            cpu: None,
             vms: Vec::new(),
             tables: String::new(),
             timeout: Duration::from_secs(120),
@@ -44,21 +43,13 @@ impl Case {
 
     /// Runs on this bundled platform, in the board of QEMU that is its model.
     pub fn on(mut self, platform: &str) -> Self {
-        let machine = Platform::named(platform).unwrap_or_else(|errors| panic!("{errors}"));
-        let qemu = machine.qemu.expect("QEMU has a model of the platform");
         self.platform = format!("board = {platform:?}\n");
-        self.board = Board {
-            machine: qemu.machine,
-            cpu: qemu.cpu,
-            cpus: qemu.cpus.map(|cpus| cpus as u32),
-            memory_bytes: qemu.memory.map(Bytes::get),
-        };
         self
     }
 
     /// Runs on another model of CPU.
     pub fn cpu(mut self, model: &str) -> Self {
-        self.board.cpu = Some(model.into());
+        self.cpu = Some(model.into());
         self
     }
 
@@ -103,20 +94,43 @@ impl Case {
         self
     }
 
-    /// The plan of the system.
-    pub fn plan(&self) -> Plan {
+    /// Returns the system, read from a description in `target/tmp` that can be run by hand.
+    pub fn system(&self) -> System {
         let vms: String = self.vms.iter().map(Vm::toml).collect();
         let Self { name, platform, tables, .. } = self;
         let toml = format!("name = {name:?}\n[platform]\n{platform}{tables}{vms}");
-        let system = System::from_toml(&self.name, &toml, &project())
-            .unwrap_or_else(|errors| panic!("{errors}\n{toml}"));
-        plan::make(&system).unwrap_or_else(|errors| panic!("{errors}\n{toml}"))
+        let file = self.file("toml");
+        std::fs::write(&file, &toml).expect("a file in target/tmp can be written");
+        load::plan(&file).unwrap_or_else(|failure| panic!("{failure}\n{toml}"))
     }
 
-    /// The image of the system.
+    /// Returns the plan of the system.
+    pub fn plan(&self) -> Plan {
+        self.system().plan
+    }
+
+    /// Returns the image of the system.
     pub fn image(&self) -> Image {
-        image::build(&self.plan(), &project(), &hypervisor(), Some("arm,cortex-a53"))
-            .unwrap_or_else(|error| panic!("{error}"))
+        self.system().image(&hypervisor()).unwrap_or_else(|failure| panic!("{failure}"))
+    }
+
+    /// Returns the image of the system with its plan changed in the text. The tools check the plan.
+    pub fn image_with(&self, change: impl FnOnce(String) -> String) -> Image {
+        let system = self.system();
+        let text = change(system.plan.to_dts());
+        let plan = Plan::from_dts("plan.dts", &text).unwrap_or_else(|errors| panic!("{errors}"));
+        let image = System { plan, ..system }.image(&hypervisor());
+        image.unwrap_or_else(|failure| panic!("{failure}"))
+    }
+
+    /// Returns the board of QEMU for the system.
+    pub fn board(&self) -> Board {
+        self.board_of(&self.system())
+    }
+
+    fn board_of(&self, system: &System) -> Board {
+        let board = board(system).unwrap_or_else(|failure| panic!("{failure}"));
+        Board { cpu: self.cpu.clone().or(board.cpu), ..board }
     }
 
     /// Boots the system and waits until the machine is off.
@@ -126,14 +140,15 @@ impl Case {
 
     /// Boots the system where the hypervisor's RAM is full of ones, and waits until the machine is off.
     pub fn run_in_used_ram(&self) -> Run {
-        let plan = self.plan();
-        let ram = ram(&plan, &self.board);
-        let own = &plan.platform.hypervisor;
+        let system = self.system();
+        let board = self.board_of(&system);
+        let ram = ram(&system.plan, &board);
+        let own = &system.plan.platform.hypervisor;
         let ones = vec![0xff; usize::try_from(own.size.0).expect("it is small")];
         ram.write(own.start.0, &ones).expect("the RAM can be written");
         let image = self.image();
         let arguments = ram.arguments().into();
-        let session = self.start_with(&self.board, &image.bytes, Time::Deterministic, arguments);
+        let session = self.start_with(&board, &image.bytes, Time::Deterministic, arguments);
         Run::of(session.finish(self.timeout))
     }
 
@@ -141,8 +156,8 @@ impl Case {
     /// it. Returns the last records of each PCPU's trace, the oldest first.
     #[track_caller]
     pub fn trace_until(&self, text: &str) -> Vec<Vec<Record>> {
-        let board = Board::virt();
-        let plan = self.plan();
+        let System { plan, .. } = self.system();
+        let board = self.board();
         let ram = ram(&plan, &board);
         let arguments = ram.arguments().into();
         let image = self.image();
@@ -185,7 +200,7 @@ impl Case {
 
     /// Boots these bytes.
     pub fn start(&self, image: &[u8], time: Time) -> Session {
-        self.start_on(&self.board, image, time)
+        self.start_on(&self.board(), image, time)
     }
 
     /// Boots these bytes on a board.
@@ -221,7 +236,7 @@ impl Case {
 }
 
 fn ram(plan: &Plan, board: &Board) -> SharedRam {
-    SharedRam::of(plan, board).unwrap_or_else(|failure| panic!("{failure:?}"))
+    SharedRam::of(plan, board).unwrap_or_else(|failure| panic!("{failure}"))
 }
 
 /// The last records of each PCPU.

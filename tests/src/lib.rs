@@ -3,7 +3,8 @@
 //! A [`Vm`] says what runs, a [`Case`] puts VMs together and boots them in
 //! deterministic time, a [`Run`] is what came out. Everything that a test needs
 //! must have been built: `make build`, or `make test`, which does that first.
-//! The log of every run stays in `target/tmp`.
+//! The description, the image
+//! and the log of every run stay in `target/tmp`.
 
 #![forbid(unsafe_code)]
 
@@ -30,8 +31,8 @@ pub fn scratch() -> PathBuf {
     folder
 }
 
-/// The hypervisor.
+/// Returns the hypervisor.
 pub fn hypervisor() -> image::Hypervisor {
-    let path = project().join("build/hypervisor.elf");
-    image::Hypervisor::read(&path).unwrap_or_else(|error| panic!("{error}: run `make build`"))
+    let found = lab::hypervisor::find(None).and_then(|found| found.load());
+    found.unwrap_or_else(|failure| panic!("{failure}"))
 }

@@ -92,7 +92,7 @@ fn colours_that_cannot_be_are_refused() {
 #[test]
 fn a_plan_for_a_larger_machine_is_refused() {
     let case = case("plan-small-machine");
-    let board = Board { memory_bytes: Some(512 << 20), ..Board::virt() };
+    let board = Board { memory_bytes: Some(512 << 20), ..case.board() };
     let session = case.start_on(&board, &case.image().bytes, Time::Deterministic);
     let outcome = session.finish(std::time::Duration::from_secs(30));
     assert!(outcome.log.contains("plan: /platform/memory@40000000: reg: "), "{outcome}");
@@ -102,7 +102,7 @@ fn a_plan_for_a_larger_machine_is_refused() {
 #[test]
 fn a_plan_for_more_cpus_is_refused() {
     let case = case("plan-few-cpus");
-    let board = Board { cpus: Some(2), ..Board::virt() };
+    let board = Board { cpus: Some(2), ..case.board() };
     let session = case.start_on(&board, &case.image().bytes, Time::Deterministic);
     let outcome = session.finish(std::time::Duration::from_secs(30));
     assert!(outcome.log.contains("plan: /platform/cpus/cpu@2: "), "{outcome}");
@@ -112,7 +112,7 @@ fn a_plan_for_more_cpus_is_refused() {
 #[test]
 fn a_plan_for_gicv3_is_refused_on_gicv2() {
     let case = case("plan-gicv2");
-    let board = Board { machine: "virt,virtualization=on,gic-version=2".into(), ..Board::virt() };
+    let board = Board { machine: "virt,virtualization=on,gic-version=2".into(), ..case.board() };
     let session = case.start_on(&board, &case.image().bytes, Time::Deterministic);
     let outcome = session.finish(std::time::Duration::from_secs(30));
     assert!(outcome.log.contains("plan: /platform: gic-version: "), "{outcome}");

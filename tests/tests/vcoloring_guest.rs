@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use qemu::{Board, Time};
-use system::plan;
-use tests::{Case, Run, Vm, hypervisor, project};
+use tests::{Case, Run, Vm};
 
 fn color() -> Vm {
     let vm = Vm::rt("rt-color").number("vcpus", 2).key("colors", "0-3");
@@ -56,12 +55,10 @@ fn tables_in_a_broken_device_hurt_nobody() {
 #[test]
 fn tables_of_16_kib_are_walked() {
     let case = Case::new("rt-color-16k").vm(color().bootargs("case=granule-16k"));
-    let text =
-        case.plan().to_dts().replace("<1048576>", "<524288>").replace("ways = <16>", "ways = <8>");
-    let plan = plan::Plan::from_dts("plan.dts", &text).unwrap_or_else(|errors| panic!("{errors}"));
-    let image = image::build(&plan, &project(), &hypervisor(), None);
-    let image = image.unwrap_or_else(|error| panic!("{error}"));
-    let board = Board { cpu: Some("cortex-a710".into()), ..Board::virt() };
+    let image = case.image_with(|plan| {
+        plan.replace("<1048576>", "<524288>").replace("ways = <16>", "ways = <8>")
+    });
+    let board = Board { cpu: Some("cortex-a710".into()), ..case.board() };
     let session = case.start_on(&board, &image.bytes, Time::Deterministic);
     let outcome = session.finish(Duration::from_secs(60));
     assert!(!outcome.log.contains("skipped"), "{outcome}");

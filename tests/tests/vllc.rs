@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use qemu::{Board, Time};
 use system::plan;
-use tests::{Case, Vm, hypervisor, project};
+use tests::{Case, Vm};
 
 fn cache(name: &str) -> Vm {
     Vm::rt("rt-cache").named(name).number("vcpus", 2)
@@ -45,12 +45,10 @@ fn a_vm_sees_its_colours_and_another_one_the_whole_cache() {
 fn the_64_bit_format_is_scaled_too() {
     let case =
         Case::new("vllc-ccidx").vm(cache("cache").key("colors", "0-3").more("vllc = true\n"));
-    let text =
-        case.plan().to_dts().replace("<1048576>", "<524288>").replace("ways = <16>", "ways = <8>");
-    let plan = plan::Plan::from_dts("plan.dts", &text).unwrap_or_else(|errors| panic!("{errors}"));
-    let image = image::build(&plan, &project(), &hypervisor(), None);
-    let image = image.unwrap_or_else(|error| panic!("{error}"));
-    let board = Board { cpu: Some("cortex-a710".into()), ..Board::virt() };
+    let image = case.image_with(|plan| {
+        plan.replace("<1048576>", "<524288>").replace("ways = <16>", "ways = <8>")
+    });
+    let board = Board { cpu: Some("cortex-a710".into()), ..case.board() };
     let session = case.start_on(&board, &image.bytes, Time::Deterministic);
     let outcome = session.finish(Duration::from_secs(60));
     for line in [
@@ -67,11 +65,10 @@ fn the_64_bit_format_is_scaled_too() {
 /// An exit costs what the figure allows, and VMs without a virtual cache do not exit.
 #[test]
 fn a_read_costs_at_most_200_instructions() {
-    let board = Board { cpu: Some("cortex-a53,cntfrq=1000000000".into()), ..Board::virt() };
     for (name, more, costs) in [("vllc-cost", "vllc = true\n", 1..=200), ("vllc-free", "", 0..=0)] {
-        let case = Case::new(name).vm(cache("cache").key("colors", "0-7").more(more));
-        let session = case.start_on(&board, &case.image().bytes, Time::Deterministic);
-        let log = session.finish(Duration::from_secs(60)).log;
+        let vm = cache("cache").key("colors", "0-7").more(more);
+        let run = Case::new(name).tick_is_an_instruction().vm(vm).run();
+        let log = run.log();
         let (_, ticks) = log.split_once("ccsidr_read_ticks=").unwrap_or_else(|| panic!("{log}"));
         let ticks = ticks.split_whitespace().next().and_then(|ticks| ticks.parse().ok());
         assert!(ticks.is_some_and(|ticks: u64| costs.contains(&ticks)), "{log}");
