@@ -147,9 +147,12 @@ pub fn running() -> Option<usize> {
 /// Executes for so many ticks of the counter in which the task that calls has the processor: what other
 /// tasks, other VCPUs and exhausted budgets take does not count.
 pub fn execute(ticks: u64) {
-    let start = executed();
-    while executed() - start < ticks {
-        cpu::burn(STRIDE);
+    let end = executed() + ticks;
+    while let left = end.saturating_sub(executed())
+        && left > 0
+    {
+        // A tick takes longer than half an instruction, so that this ends before the time is over.
+        cpu::burn((left / 2).max(STRIDE));
     }
 }
 
