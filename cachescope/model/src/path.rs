@@ -4,8 +4,7 @@
 //! be taken or is asked for to the next such place: the return to a guest, a wait (WFI), or a
 //! read of ISR_EL1. A budget of memory traffic that ends on a path is noticed at its end.
 
-use std::collections::HashSet;
-
+use rustc_hash::FxHashSet;
 use serde::Serialize;
 
 /// What one path does, or each of several at most.
@@ -79,8 +78,8 @@ pub struct Longest {
 pub struct Path {
     /// What the CPU had moved at its start, and its limit.
     from: Option<(u64, Limit)>,
-    data: HashSet<u64>,
-    fetched: HashSet<u64>,
+    data: FxHashSet<u64>,
+    fetched: FxHashSet<u64>,
     uncached: u64,
     maintained: u64,
     /// Whether there was a limit.
