@@ -18,6 +18,7 @@ mod interference;
 mod limits;
 mod locks;
 mod measure;
+mod packaging;
 mod plan;
 mod plan_changes;
 mod plan_given;
