@@ -9,6 +9,8 @@ pub enum Failure {
     Mistakes(Errors),
     /// There is no plan: `NoPlanError`.
     NoPlan(Errors),
+    /// A file that cannot be read or written: `FileError`.
+    File(String),
     /// Something else: `BulkheadError`.
     Text(String),
 }
@@ -24,6 +26,7 @@ impl Failure {
         let (class, text, errors) = match self {
             Self::Mistakes(errors) => ("DescriptionError", errors.to_string(), Some(errors)),
             Self::NoPlan(errors) => ("NoPlanError", errors.to_string(), Some(errors)),
+            Self::File(text) => ("file_error", text, None),
             Self::Text(text) => ("BulkheadError", text, None),
         };
         let entries = errors.map(|errors| json(&errors.entries())).unwrap_or_else(|| "[]".into());
@@ -43,6 +46,9 @@ impl From<lab::Failure> for Failure {
         match failure {
             lab::Failure::Mistakes(errors) => Self::Mistakes(errors),
             lab::Failure::NoPlan(errors) => Self::NoPlan(errors),
+            lab::Failure::Message { code: "cannot-read" | "cannot-write" | "output", text } => {
+                Self::File(text)
+            }
             lab::Failure::Message { text, .. } => Self::Text(text),
         }
     }

@@ -58,9 +58,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
             pause.wait(0.1)
         address = json.loads(file.read_text())["address"]
         options = ("--no-nanny", "--nthreads", "1", *local)
-        workers = [
-            _start("dask_worker", address, *options, folder=folder) for _ in range(WORKERS)
-        ]
+        workers = [_start("dask_worker", address, *options, folder=folder) for _ in range(WORKERS)]
         processes.extend(workers)
         from distributed import Client
 
@@ -88,6 +86,23 @@ def test_a_lost_worker_changes_nothing(cluster: Cluster, tmp_path: Path) -> None
     assert told == list(range(experiment.shards + 1))
     assert Path(there.table).read_bytes() == Path(local.table).read_bytes()
     assert there.points == local.points
+
+
+def test_a_client_is_used_and_stays_open(cluster: Cluster, tmp_path: Path) -> None:
+    from distributed import Client
+
+    experiment = bulkhead.Experiment(EXPERIMENT)
+    local = bulkhead.sweep(experiment, tmp_path / "local")
+    client = Client(cluster.address, set_as_default=False)
+    try:
+        for folder in ("one", "two"):
+            there = bulkhead.sweep(experiment, tmp_path / folder, dask=client)
+            assert Path(there.table).read_bytes() == Path(local.table).read_bytes()
+        assert client.submit(sum, [1, 2]).result() == 3
+    finally:
+        client.close()
+    with pytest.raises(bulkhead.BulkheadError, match="the Dask client is closed"):
+        bulkhead.sweep(experiment, tmp_path / "closed", dask=client)
 
 
 def test_what_the_cluster_finished_is_kept(cluster: Cluster, tmp_path: Path) -> None:

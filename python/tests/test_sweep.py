@@ -14,9 +14,7 @@ def test_tables_do_not_depend_on_threads(tmp_path: Path) -> None:
     experiment = bulkhead.Experiment(EXPERIMENT)
     assert experiment.parameters == ["utilization"] and experiment.shards == 60
     told: list[tuple[int, int]] = []
-    one = bulkhead.sweep(
-        experiment, tmp_path / "one", jobs=1, progress=lambda *at: told.append(at)
-    )
+    one = bulkhead.sweep(experiment, tmp_path / "one", jobs=1, progress=lambda *at: told.append(at))
     assert told[-1] == (60, 60) and told == sorted(told)
     two = bulkhead.sweep(experiment, tmp_path / "two", jobs=2)
     assert Path(one.table).read_bytes() == Path(two.table).read_bytes()
@@ -53,8 +51,9 @@ def test_mistakes_have_their_place(tmp_path: Path) -> None:
         bulkhead.sweep(file, tmp_path / "out")
     assert (raised.value.file, raised.value.line) == (str(file), 7)
     assert not (tmp_path / "out").exists()
-    with pytest.raises(bulkhead.BulkheadError, match="cannot read"):
+    with pytest.raises(FileNotFoundError, match="cannot read") as missing:
         bulkhead.sweep(tmp_path / "nothing.toml", tmp_path / "out")
+    assert isinstance(missing.value, bulkhead.FileError)
 
 
 def test_folders_belong_to_one_experiment(tmp_path: Path) -> None:
@@ -68,6 +67,18 @@ def test_folders_belong_to_one_experiment(tmp_path: Path) -> None:
 
 def _interrupt(finished: int, shards: int) -> None:
     raise KeyboardInterrupt
+
+
+def test_a_bar_shows_how_far_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    experiment = bulkhead.Experiment(EXPERIMENT)
+    assert repr(experiment).startswith("<Experiment: title=") and "shards=60" in repr(experiment)
+    sweep = bulkhead.sweep(experiment, tmp_path / "bar", progress=True)
+    shown = capsys.readouterr().err
+    assert shown.startswith("\rshards [") and shown.endswith("\n")
+    assert f"[{'#' * 30}] 60 of 60" in shown
+    assert repr(sweep) == f"<Sweep: ok=True, points=3, table={sweep.table!r}>"
+    bulkhead.sweep(experiment, tmp_path / "none", progress=False)
+    assert capsys.readouterr().err == ""
 
 
 def test_shards_are_lines() -> None:

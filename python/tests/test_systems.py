@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import signal
 import subprocess
@@ -198,3 +199,29 @@ def test_documents_are_those_of_the_command() -> None:
 
 def test_the_version_is_that_of_the_crate() -> None:
     assert f'\nversion = "{bulkhead.__version__}"\n' in MANIFEST.read_text()
+
+
+def test_results_are_shown_in_a_line_and_in_notebooks(description: Path) -> None:
+    check = bulkhead.check(description)
+    plan = bulkhead.plan(description)
+    simulation = bulkhead.simulate(description, 10**8)
+    assert repr(check) == "<Check: ok=True, tasks=2, vcpus=1>"
+    for result in (check, plan, simulation):
+        assert len(repr(result)) < 120 and "\n" not in repr(result)
+        shown = result._repr_html_()
+        for task in result.tasks["task"]:
+            assert f">{task}</td>" in shown
+
+
+def test_files_are_told_as_the_system_tells_them(tmp_path: Path) -> None:
+    missing = tmp_path / "nothing.toml"
+    for read in (bulkhead.check, bulkhead.plan, bulkhead.simulate, bulkhead.trace):
+        with pytest.raises(FileNotFoundError, match="cannot read .*nothing.toml") as raised:
+            read(missing)
+        assert isinstance(raised.value, bulkhead.FileError)
+        assert raised.value.errno == errno.ENOENT
+        with pytest.raises(bulkhead.FileError) as other:
+            read(tmp_path)
+        assert isinstance(other.value, bulkhead.BulkheadError)
+        assert not isinstance(other.value, FileNotFoundError)
+        assert other.value.errno == errno.EISDIR

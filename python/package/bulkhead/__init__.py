@@ -12,7 +12,14 @@ the interpreter lock; Ctrl-C works.
 
 from . import generate
 from ._bulkhead import __version__
-from .errors import BulkheadError, DescriptionError, Mistake, NoPlanError
+from .errors import (
+    BulkheadError,
+    DescriptionError,
+    FileError,
+    MissingFileError,
+    Mistake,
+    NoPlanError,
+)
 from .experiments import Experiment, Sweep, sweep
 from .proofs import Execution, Proof, prove
 from .runs import Run, run
@@ -27,6 +34,8 @@ __all__ = [
     "DescriptionError",
     "Execution",
     "Experiment",
+    "FileError",
+    "MissingFileError",
     "Mistake",
     "NoPlanError",
     "Plan",

@@ -31,26 +31,41 @@ def compute(name: str, text: str, shard: int) -> tuple[str, str]:
 def run(
     experiment: Experiment,
     journal: _bulkhead.Journal,
-    address: str,
+    where: str | Client,
     progress: Progress | None = None,
 ) -> None:
-    """Computes what is not finished on the cluster with this scheduler.
+    """Computes what is not finished on the cluster of this client, or with the scheduler at this address.
 
     A shard whose worker is lost is computed by another one. What is finished is in the journal, whatever happens.
 
     Raises:
         BulkheadError: there is no such cluster, its workers have another version, or a system fails.
     """
+    if isinstance(where, Client):
+        if where.asynchronous:
+            raise BulkheadError(
+                "the Dask client is asynchronous: make it without `asynchronous=True`"
+            )
+        if where.status != "running":
+            raise BulkheadError(f"the Dask client is {where.status}, not connected to a scheduler")
+        _wait(where)
+        _run(experiment, journal, where, progress)
+        return
     try:
-        client = Client(address, timeout=TIMEOUT_S, set_as_default=False)
+        client = Client(where, timeout=TIMEOUT_S, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
-        raise BulkheadError(f"there is no Dask scheduler at {address}: {error}") from error
+        raise BulkheadError(f"there is no Dask scheduler at {where}: {error}") from error
     with client:
-        try:
-            client.wait_for_workers(1, timeout=TIMEOUT_S)
-        except TimeoutError as error:
-            raise BulkheadError(f"the scheduler at {address} has no workers") from error
+        _wait(client)
         _run(experiment, journal, client, progress)
+
+
+def _wait(client: Client) -> None:
+    try:
+        client.wait_for_workers(1, timeout=TIMEOUT_S)
+    except TimeoutError as error:
+        address = client.scheduler_info()["address"]
+        raise BulkheadError(f"the scheduler at {address} has no workers") from error
 
 
 def _run(
@@ -69,9 +84,7 @@ def _run(
         # Never taken for a result of an earlier run, nor shared with another client.
         key = f"bulkhead-shard-{shard}-{uuid.uuid4()}"
         shards[key] = shard
-        return client.submit(
-            compute, experiment.name, experiment.text, shard, key=key, pure=False
-        )
+        return client.submit(compute, experiment.name, experiment.text, shard, key=key, pure=False)
 
     def told() -> None:
         if progress is not None:

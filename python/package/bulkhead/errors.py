@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import re
 from dataclasses import dataclass
 
 
@@ -58,3 +60,26 @@ class DescriptionError(BulkheadError, ValueError):
 
 class NoPlanError(BulkheadError):
     """No plan was found for what a description leaves open."""
+
+
+class FileError(BulkheadError, OSError):
+    """A file cannot be read or written; ``errno`` is the number of the system's error, if there is one."""
+
+    def __init__(self, text: str, number: int | None = None) -> None:
+        BulkheadError.__init__(self, text)
+        self.errno = number
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class MissingFileError(FileError, FileNotFoundError):
+    """A file is not there."""
+
+
+def file_error(text: str, mistakes: str = "[]") -> FileError:
+    """The error for a file, out of a text that names the system's error: ``... (os error 2)``."""
+    found = re.search(r"\(os error (\d+)\)", text)
+    number = int(found[1]) if found else None
+    kind = MissingFileError if number == errno.ENOENT else FileError
+    return kind(text, number)

@@ -8,11 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from . import _bulkhead
-from .errors import BulkheadError
+from . import _bulkhead, views
+from .errors import BulkheadError, FileError, MissingFileError
+from .progress import Bar
 from .table import Table
 
 if TYPE_CHECKING:
+    import distributed
     import pandas
     import pyarrow
 
@@ -51,14 +53,19 @@ class Experiment:
 
         Raises:
             DescriptionError: it has mistakes.
-            BulkheadError: it cannot be read.
+            FileError: it cannot be read.
         """
         name = os.fspath(file)
         try:
             with open(name, encoding="utf-8") as opened:
-                return cls(opened.read(), name)
-        except (OSError, UnicodeDecodeError) as error:
+                text = opened.read()
+        except FileNotFoundError as error:
+            raise MissingFileError(f"cannot read {name}: {error}", error.errno) from error
+        except OSError as error:
+            raise FileError(f"cannot read {name}: {error}", error.errno) from error
+        except UnicodeDecodeError as error:
             raise BulkheadError(f"cannot read {name}: {error}") from error
+        return cls(text, name)
 
     @property
     def title(self) -> str:
@@ -94,8 +101,19 @@ class Experiment:
         """Computes a shard, as a line of text: what a worker does."""
         return self._inner.compute(shard)
 
+    def _facts(self) -> dict[str, object]:
+        return {
+            "title": self.title,
+            "points": self.points,
+            "systems": self.systems,
+            "shards": self.shards,
+        }
 
-@dataclass(frozen=True)
+    def __repr__(self) -> str:
+        return views.line("Experiment", self._facts())
+
+
+@dataclass(frozen=True, repr=False)
 class Sweep:
     """What a sweep came to."""
 
@@ -118,14 +136,24 @@ class Sweep:
 
         return pyarrow.parquet.read_table(self.table)
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """All systems for any library that reads Arrow's C streams (needs pyarrow)."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        return views.line("Sweep", {"ok": self.ok, "points": len(self.points), "table": self.table})
+
+    def _repr_html_(self) -> str:
+        return views.page(repr(self), (), {"points": self.points})
+
 
 def sweep(
     experiment: Experiment | Path,
     folder: Path,
     *,
     jobs: int | None = None,
-    dask: str | None = None,
-    progress: Progress | None = None,
+    dask: str | distributed.Client | None = None,
+    progress: Progress | bool | None = None,
 ) -> Sweep:
     """Evaluates all systems of an experiment. The table is the same to the byte wherever that is done.
 
@@ -135,11 +163,14 @@ def sweep(
         experiment: an experiment, or its file.
         folder: for the table, and for what is finished until it is there.
         jobs: threads; default: one for each CPU.
-        dask: the address of a Dask scheduler, as ``tcp://host:8786``; its workers need this package.
-        progress: called with the number of finished shards and that of all.
+        dask: a ``distributed.Client``, which stays open, or the address of a Dask scheduler, as
+            ``tcp://host:8786``; the workers need this package.
+        progress: ``True``: a bar on the standard error; or a function, called with the number of finished shards and
+            that of all.
 
     Raises:
         DescriptionError: the experiment has mistakes.
+        FileError: the experiment cannot be read.
         BulkheadError: a system fails, the folder belongs to another experiment or process, or there is no such
             cluster.
     """
@@ -151,13 +182,17 @@ def sweep(
             raise BulkheadError(
                 f"{error}: install the package with `pip install './python[dask]'`"
             ) from error
+    bar = Bar("shards") if progress is True else None
+    told = bar if isinstance(progress, bool) else progress
     journal = _bulkhead.Journal(os.fspath(folder), given._inner)
     try:
         if dask is None:
-            journal.run(jobs, progress)
+            journal.run(jobs, told)
         else:
-            cluster.run(given, journal, dask, progress)
+            cluster.run(given, journal, dask, told)
         summary = json.loads(journal.summary())
         return Sweep(ok=summary["ok"], points=Table(summary["points"]), table=journal.finish())
     finally:
         journal.close()
+        if bar is not None:
+            bar.close()

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import _bulkhead
+from . import _bulkhead, views
 from .systems import Path, optional_path
 from .table import Table
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Execution:
     """A run of a proof."""
 
@@ -30,8 +30,20 @@ class Execution:
     notes: tuple[str, ...]
     """What was not as it should be, a sentence each."""
 
+    def __repr__(self) -> str:
+        return views.line(
+            "Execution", {"time_ns": self.time_ns, "cross_vm_evictions": self.cross_vm_evictions}
+        )
 
-@dataclass(frozen=True)
+    def _repr_html_(self) -> str:
+        return views.page(
+            repr(self),
+            self.notes,
+            {"VMs": self.vms, "evictions": self.evictions, "sections": self.sections},
+        )
+
+
+@dataclass(frozen=True, repr=False)
 class Proof:
     """What a proof came to: analysis, simulation and execution with the plan, and the same without isolation."""
 
@@ -59,6 +71,14 @@ class Proof:
     """The page with all of it (HTML)."""
     document: dict[str, Any]
     """The same in full, as ``bulkhead prove --json`` has it."""
+
+    def __repr__(self) -> str:
+        return views.line("Proof", {"ok": self.ok, "tasks": len(self.tasks), "report": self.report})
+
+    def _repr_html_(self) -> str:
+        return views.page(
+            repr(self), (*self.failures, *self.notes), {"tasks": self.tasks, "limits": self.budgets}
+        )
 
 
 def prove(

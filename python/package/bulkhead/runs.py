@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from . import _bulkhead
+from . import _bulkhead, views
 from .systems import Path, optional_path
 from .table import Table
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """What a run came to."""
 
@@ -42,6 +42,19 @@ class Run:
     """The file with all output of the console."""
     document: dict[str, Any]
     """The same in full, as ``bulkhead run --json`` has it."""
+
+    def __repr__(self) -> str:
+        return views.line(
+            "Run",
+            {"ok": self.ok, "result": self.result, "tasks": len(self.tasks), "vms": len(self.vms)},
+        )
+
+    def _repr_html_(self) -> str:
+        return views.page(
+            repr(self),
+            (*self.problems, *self.notes),
+            {"tasks": self.tasks, "VMs": self.vms, "evictions": self.evictions},
+        )
 
 
 def run(

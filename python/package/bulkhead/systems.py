@@ -7,13 +7,13 @@ import os
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from . import _bulkhead
+from . import _bulkhead, views
 from .table import Table
 
 Path = str | os.PathLike[str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Check:
     """Upper bounds for a system."""
 
@@ -26,8 +26,16 @@ class Check:
     document: dict[str, Any]
     """The same in full, as ``bulkhead check --json`` has it under ``analysis``."""
 
+    def __repr__(self) -> str:
+        return views.line(
+            "Check", {"ok": self.ok, "tasks": len(self.tasks), "vcpus": len(self.vcpus)}
+        )
 
-@dataclass(frozen=True)
+    def _repr_html_(self) -> str:
+        return views.page(repr(self), (), {"tasks": self.tasks, "VCPUs": self.vcpus})
+
+
+@dataclass(frozen=True, repr=False)
 class Plan:
     """A plan, and what was chosen for it."""
 
@@ -50,8 +58,24 @@ class Plan:
     search: dict[str, Any]
     """What the search did: ``candidates``, ``cut`` (time ended it), ``slack_ppm``."""
 
+    def __repr__(self) -> str:
+        return views.line(
+            "Plan",
+            {
+                "ok": self.ok,
+                "name": self.name,
+                "tasks": len(self.tasks),
+                "total_ppm": self.total_ppm,
+            },
+        )
 
-@dataclass(frozen=True)
+    def _repr_html_(self) -> str:
+        return views.page(
+            repr(self), (), {"tasks": self.tasks, "VCPUs": self.vcpus, "PCPUs": self.pcpus}
+        )
+
+
+@dataclass(frozen=True, repr=False)
 class Simulation:
     """What happened in a simulation."""
 
@@ -73,6 +97,23 @@ class Simulation:
         """Jobs that were late, those that are not complete included."""
         return sum(self.tasks["missed_deadlines"]) if len(self.tasks) else 0
 
+    def __repr__(self) -> str:
+        return views.line(
+            "Simulation",
+            {
+                "simulated_ns": self.simulated_ns,
+                "tasks": len(self.tasks),
+                "missed_deadlines": self.missed_deadlines,
+            },
+        )
+
+    def _repr_html_(self) -> str:
+        return views.page(
+            repr(self),
+            () if self.overload is None else (self.overload,),
+            {"tasks": self.tasks, "VCPUs": self.vcpus},
+        )
+
 
 def optional_path(path: Path | None) -> str | None:
     """A path as text, if there is one."""
@@ -80,9 +121,7 @@ def optional_path(path: Path | None) -> str | None:
 
 
 def _vcpus(analysis: dict[str, Any]) -> list[dict[str, Any]]:
-    return [
-        {"pcpu": pcpu["pcpu"], **vcpu} for pcpu in analysis["pcpus"] for vcpu in pcpu["vcpus"]
-    ]
+    return [{"pcpu": pcpu["pcpu"], **vcpu} for pcpu in analysis["pcpus"] for vcpu in pcpu["vcpus"]]
 
 
 def _without(row: dict[str, Any], *names: str) -> dict[str, Any]:

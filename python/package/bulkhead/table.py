@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
+
+from . import views
 
 if TYPE_CHECKING:
     import pandas
@@ -20,6 +22,8 @@ class Table:
     ['fast', 'slow']
     >>> len(table), table.row(1)
     (2, {'task': 'slow', 'wcrt_ns': None})
+    >>> table[-1]["task"], table[:1]["task"], table[["task"]].columns
+    ('slow', ['fast'], ['task'])
     """
 
     def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -46,14 +50,36 @@ class Table:
         """Names of the columns; what they count with its unit."""
         return list(self._columns)
 
-    def __getitem__(self, column: str) -> list[Any]:
-        return self._columns[column]
+    @overload
+    def __getitem__(self, key: str) -> list[Any]: ...
+
+    @overload
+    def __getitem__(self, key: int) -> Row: ...
+
+    @overload
+    def __getitem__(self, key: slice | list[str]) -> Table: ...
+
+    def __getitem__(self, key: str | int | slice | list[str]) -> list[Any] | Row | Table:
+        """A column by its name, a row by its place, a table of some rows (``[2:5]``) or columns (``[["a", "b"]]``)."""
+        if isinstance(key, str):
+            return self._columns[key]
+        if isinstance(key, slice):
+            return Table.of_columns({name: it[key] for name, it in self._columns.items()})
+        if isinstance(key, list):
+            return Table.of_columns({name: self._columns[name] for name in key})
+        return self.row(key)
 
     def __len__(self) -> int:
         return self._length
 
     def row(self, index: int) -> Row:
-        """A row by its place."""
+        """A row by its place; negative ones count from the end.
+
+        Raises:
+            IndexError: there is no such row.
+        """
+        if not -self._length <= index < self._length:
+            raise IndexError(f"row {index} of {self._length}")
         return {name: column[index] for name, column in self._columns.items()}
 
     def __iter__(self) -> Iterator[Row]:
@@ -64,6 +90,9 @@ class Table:
 
     def __repr__(self) -> str:
         return f"<Table: {self._length} rows of {', '.join(self._columns)}>"
+
+    def _repr_html_(self) -> str:
+        return views.table(self)
 
     def to_pandas(self) -> pandas.DataFrame:
         """As a data frame (``pip install bulkhead[pandas]``); numbers that can be missing are ``Int64``."""
@@ -85,3 +114,7 @@ class Table:
         import pyarrow
 
         return pyarrow.table(self._columns)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The table for any library that reads Arrow's C streams, such as Polars and DuckDB (needs pyarrow)."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)

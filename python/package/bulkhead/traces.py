@@ -7,12 +7,12 @@ import os
 from dataclasses import dataclass
 from typing import Literal
 
-from . import _bulkhead
+from . import _bulkhead, views
 from .systems import Path
 from .table import Table
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Trace:
     """What happened in an execution or a simulation.
 
@@ -33,6 +33,21 @@ class Trace:
     """``vm, vcpu, task, job, release_ns, start_ns, completion_ns, response_ns`` of each job, as far as it is known."""
     records: Table
     """``time_ns, ticks, pcpu, event, vm, vcpu, task, job, step, value`` of each record, in the order of time."""
+
+    def __repr__(self) -> str:
+        return views.line(
+            "Trace",
+            {
+                "system": self.system,
+                "origin": self.origin,
+                "records": len(self.records),
+                "jobs": len(self.jobs),
+                "lost": self.lost,
+            },
+        )
+
+    def _repr_html_(self) -> str:
+        return views.page(repr(self), (), {"tasks": self.tasks})
 
 
 def trace(file: Path) -> Trace:
