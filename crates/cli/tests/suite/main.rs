@@ -27,6 +27,7 @@ mod plan_written;
 mod planning;
 mod product_lines;
 mod prove;
+mod recording;
 mod run;
 mod schema;
 mod sim;
