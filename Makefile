@@ -17,6 +17,7 @@ MDBOOK := $(or $(shell command -v mdbook),build/tools/bin/mdbook)
 CARGO_DENY := $(or $(shell command -v cargo-deny),build/tools/bin/cargo-deny)
 DENY_CACHESCOPE := --manifest-path cachescope/Cargo.toml --config cachescope/deny.toml
 MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 FUZZ_SECONDS ?= 60
 INTERLEAVINGS ?= 20000
 PERIODS ?= 1000000
@@ -212,8 +213,9 @@ $(MATURIN):
 fuzz: setup ## Run every fuzz target for FUZZ_SECONDS=60
 	cargo xtask fuzz --seconds $(FUZZ_SECONDS)
 
+# Its title, on each page, says of which version and day it is.
 book: $(MDBOOK) ## Make the documentation a book of HTML pages: build/book (needs a network the first time)
-	$(MDBOOK) build
+	MDBOOK_BOOK__TITLE="Bulkhead $(VERSION), $$(git log -1 --format=%cs)" $(MDBOOK) build
 
 build/tools/bin/mdbook:
 	@echo 'book: mdbook is missing: installing $(MDBOOK_VERSION) into build/tools (5 minutes, once)'

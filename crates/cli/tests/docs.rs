@@ -124,6 +124,14 @@ fn every_page_is_in_the_book() {
     }
 }
 
+#[test]
+fn the_book_says_of_which_version_it_is() {
+    let make = Command::new("make").current_dir(ROOT).args(["--dry-run", "book"]).output();
+    let shown = String::from_utf8(make.expect("make starts").stdout).expect("text");
+    let title = concat!("MDBOOK_BOOK__TITLE=\"Bulkhead ", env!("CARGO_PKG_VERSION"), ", ");
+    assert!(shown.contains(title), "{shown}");
+}
+
 /// Each row of the table in the safety manual names a file with a test of that name, which `make test` runs.
 #[test]
 fn each_promise_of_the_safety_manual_has_a_test() {
