@@ -28,5 +28,5 @@ mod text;
 mod windows;
 
 pub use lack::Lack;
-pub use parameters::{Interferer, Kind, Limit, Place, Server, Source, Task, Vcpu};
+pub use parameters::{Interferer, Limit, Place, Server, Source, Task, Vcpu};
 pub use text::{Bound, Certificate, write};

@@ -1,5 +1,7 @@
 //! The parameters of a VCPU, as `proofs/Certificate.v` has them. All times are in nanoseconds.
 
+use policy::server::kind::Kind;
+
 use crate::Lack;
 
 /// A VCPU with its tasks and those above it on its PCPU.
@@ -79,17 +81,6 @@ pub enum Place {
     Background,
     /// It is guaranteed no time.
     Nothing,
-}
-
-/// The way in which a budget is used up and renewed.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Kind {
-    /// The budget also decreases while the VCPU waits.
-    Periodic,
-    /// Unused budget is kept until the end of the period.
-    Deferrable,
-    /// A used part is replenished one period later.
-    Sporadic,
 }
 
 /// A server.

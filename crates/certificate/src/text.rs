@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use crate::names::{Names, plain};
 use crate::windows::windows;
-use crate::{Interferer, Kind, Lack, Limit, Place, Server, Task, Vcpu};
+use policy::server::kind::Kind;
+
+use crate::{Interferer, Lack, Limit, Place, Server, Task, Vcpu};
 
 /// A certificate of a VCPU.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -6,7 +6,9 @@
 
 use std::ops::RangeInclusive;
 
-use crate::{Interferer, Kind, Lack, Limit, Place, Server, Task, Vcpu};
+use policy::server::kind::Kind;
+
+use crate::{Interferer, Lack, Limit, Place, Server, Task, Vcpu};
 
 /// Maximum number of windows of one task.
 pub const JOBS_MAX: usize = 10_000;

@@ -2,10 +2,11 @@
 
 use std::fmt::Display;
 
-use system::plan::{Budget, Class, Locks, Plan, Vcpu, Vm};
+use policy::server::{Parameters, Policy};
+use policy::time::{Duration, Instant};
+use system::plan::{Budget, Class, Locks, Plan, Server, Vcpu, Vm};
 use trace::{
-    Choice, Header, Memory, Planned, Replay, Rules, Server, Source, Stopped, Trace, VcpuId,
-    VmHeader, Why,
+    Choice, Header, Memory, Planned, Replay, Rules, Source, Stopped, Trace, VcpuId, VmHeader, Why,
 };
 
 use crate::amount::micros;
@@ -127,7 +128,7 @@ pub(crate) fn rules(plan: &Plan, frequency_hz: u64) -> Rules {
 /// priority first.
 fn planned(plan: &Plan, frequency_hz: u64) -> Result<Vec<(usize, Vec<Planned>)>, Failure> {
     let decides = |planned: &Planned| {
-        planned.server != Server::Alone || planned.memory.is_some() || planned.may_hold
+        planned.server.is_some() || planned.memory.is_some() || planned.may_hold
     };
     let pcpus = all_planned(plan, frequency_hz)?.into_iter().enumerate();
     Ok(pcpus.filter(|(_, vcpus)| vcpus.iter().any(decides)).collect())
@@ -170,31 +171,26 @@ fn vcpu(
         (None, Some(shared)) => Some(Memory::Shared(period(shared.period)?)),
         (None, None) => None,
     };
-    // As the hypervisor has it: together with the budget rounded down.
-    let overrun = plan.server.and_then(|server| {
-        let budget = server.class.budget()?.budget;
-        let both = units::Duration(budget.0.saturating_add(server.overrun.0));
-        Some(ticks(both, frequency_hz) - ticks(budget, frequency_hz))
-    });
-    let server = match plan.server {
-        Some(server) => self::server(server.class, frequency_hz)?,
-        None => Server::Alone,
-    };
+    let server = plan.server.map(|server| self::server(server, frequency_hz)).transpose()?;
     // As the hypervisor has it.
     let hold = (plan.hold.0 > 0).then(|| ticks(plan.hold, frequency_hz).max(1));
     let may_hold = hold.is_some() && shares;
-    Ok(Planned { vcpu, server, memory, overrun: overrun.unwrap_or(0), hold, may_hold })
+    Ok(Planned { vcpu, server, memory, hold, may_hold })
 }
 
-fn server(class: Class, frequency_hz: u64) -> Result<Server, Failure> {
-    Ok(match class {
-        Class::Reserved(kind, Budget { budget, period }) => Server::Reserved {
-            kind,
-            budget: ticks(budget, frequency_hz),
-            period: whole_ticks(period, frequency_hz)?,
-        },
-        Class::Background => Server::Background,
-    })
+fn server(server: Server, frequency_hz: u64) -> Result<Policy, Failure> {
+    let Class::Reserved(kind, Budget { budget, period }) = server.class else {
+        return Ok(Policy::Background);
+    };
+    // As the hypervisor has it: the overrun together with the budget is rounded down.
+    let both = units::Duration(budget.0.saturating_add(server.overrun.0));
+    let budget = ticks(budget, frequency_hz);
+    Ok(kind.policy(Parameters {
+        budget: Duration(budget),
+        period: Duration(whole_ticks(period, frequency_hz)?),
+        start: Instant(0),
+        overrun: Duration(ticks(both, frequency_hz) - budget),
+    }))
 }
 
 const SECOND: u128 = 1_000_000_000;

@@ -111,6 +111,26 @@ pub enum Policy {
     Background,
 }
 
+impl Policy {
+    /// Returns the same policy with periods that are counted from `start`.
+    pub const fn starting(self, start: Instant) -> Self {
+        match self.reserved() {
+            Some((kind, parameters)) => kind.policy(Parameters { start, ..parameters }),
+            None => Self::Background,
+        }
+    }
+
+    /// Returns the kind and the parameters of a server with a budget.
+    pub const fn reserved(self) -> Option<(kind::Kind, Parameters)> {
+        match self {
+            Self::Periodic(parameters) => Some((kind::Kind::Periodic, parameters)),
+            Self::Deferrable(parameters) => Some((kind::Kind::Deferrable, parameters)),
+            Self::Sporadic(parameters) => Some((kind::Kind::Sporadic, parameters)),
+            Self::Background => None,
+        }
+    }
+}
+
 /// The state of a server.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Server(Kind);

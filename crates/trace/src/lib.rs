@@ -22,7 +22,7 @@ pub use event::{Entry, Event, JobMark, LockStep, Step, VcpuId};
 pub use file::{ReadError, TraceFile, Writer};
 pub use header::{Header, Origin, ServerHeader, TaskHeader, VcpuHeader, VmHeader};
 pub use replay::{
-    Choice, Impossible, Memory, Planned, Replay, ReplayError, Rules, Server, Stopped, Why, replay,
+    Choice, Impossible, Memory, Planned, Replay, ReplayError, Rules, Stopped, Why, replay,
     scheduler,
 };
 pub use simulation::Recorder;

@@ -13,8 +13,7 @@ mod grants;
 use policy::bandwidth::{self, Account};
 use policy::cpu::{self, Cpu, Decision, News, Slot, fast};
 use policy::lock::hold::Hold;
-use policy::server::kind::Kind;
-use policy::server::{Parameters, ParametersError, Policy};
+use policy::server::{ParametersError, Policy};
 use policy::time::{Duration, Instant};
 
 use crate::{Entry, Event, Source, VcpuId};
@@ -25,12 +24,10 @@ use ahead::Ahead;
 pub struct Planned {
     /// The VCPU.
     pub vcpu: VcpuId,
-    /// Its server.
-    pub server: Server,
+    /// Its server, with periods that are counted from 0; `None`: it has a PCPU of its own.
+    pub server: Option<Policy>,
     /// Its memory budget, if it has one.
     pub memory: Option<Memory>,
-    /// Ticks beyond its budget in each period, in global critical sections.
-    pub overrun: u64,
     /// Ticks in global critical sections until it executes outside; none: it is in none.
     pub hold: Option<u64>,
     /// True if the VCPU may hold resources that VMs share: its PCPU then makes decisions, even if
@@ -49,8 +46,8 @@ pub enum Memory {
 
 impl Planned {
     fn slot(&self, start: u64) -> Result<Slot, Impossible> {
-        let slot =
-            Slot::new(self.server.policy(start, self.overrun)).map_err(Impossible::Server)?;
+        let policy = self.server.unwrap_or(Policy::Background).starting(Instant(start));
+        let slot = Slot::new(policy).map_err(Impossible::Server)?;
         let hold = self.hold.map_or(Hold::UNLIMITED, |hold| Hold::new(Duration(hold)));
         let slot = slot.with_hold(hold);
         let account = match self.memory {
@@ -75,38 +72,6 @@ pub enum Impossible {
     /// Its memory budget cannot be.
     #[error("{0}")]
     Memory(bandwidth::ParametersError),
-}
-
-/// The server of a VCPU.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Server {
-    /// A budget in each period.
-    Reserved {
-        /// Its kind.
-        kind: Kind,
-        /// The budget.
-        budget: u64,
-        /// The period.
-        period: u64,
-    },
-    /// Background.
-    Background,
-    /// The VCPU has a PCPU of its own.
-    Alone,
-}
-
-impl Server {
-    fn policy(self, start: u64, overrun: u64) -> Policy {
-        match self {
-            Self::Reserved { kind, budget, period } => kind.policy(Parameters {
-                budget: Duration(budget),
-                period: Duration(period),
-                start: Instant(start),
-                overrun: Duration(overrun),
-            }),
-            Self::Background | Self::Alone => Policy::Background,
-        }
-    }
 }
 
 /// Why a trace cannot be replayed.

@@ -2,7 +2,7 @@
 
 use analysis::memory::{Contention, Curve, Interferer};
 use analysis::overheads::Overheads;
-use analysis::{Duration, Kind, Server, Task};
+use analysis::{Duration, Server, Task};
 use certificate::{self as written, Lack, Place};
 use system::description::System;
 use system::plan::{self, Plan};
@@ -237,13 +237,8 @@ fn task(
 /// Returns the server of a VCPU: with the budget in whole ticks, and the one that others count.
 fn server(member: &Member<'_>) -> Option<written::Server> {
     let (own, counted): (Server, Server) = (member.server_in_ticks()?, member.server()?);
-    let kind = match own.kind() {
-        Kind::Periodic => written::Kind::Periodic,
-        Kind::Deferrable => written::Kind::Deferrable,
-        Kind::Sporadic => written::Kind::Sporadic,
-    };
     Some(written::Server {
-        kind,
+        kind: own.kind(),
         budget: own.budget().0,
         counted: counted.budget().0,
         period: own.period().0,

@@ -26,14 +26,7 @@ impl Server {
     /// What decides when the VCPU runs; periods are counted from `start`. Times are ticks of
     /// the system counter: budgets are rounded down, periods exact.
     pub fn policy(self, start: Instant) -> server::Policy {
-        use server::Policy::{Background, Deferrable, Periodic, Sporadic};
-        let from = |parameters| server::Parameters { start, ..parameters };
-        match self.policy {
-            Periodic(parameters) => Periodic(from(parameters)),
-            Deferrable(parameters) => Deferrable(from(parameters)),
-            Sporadic(parameters) => Sporadic(from(parameters)),
-            Background => Background,
-        }
+        self.policy.starting(start)
     }
 
     /// Whether it gets what others leave.
@@ -43,12 +36,8 @@ impl Server {
 
     /// Its part of the PCPU, of `WHOLE`; rounded down.
     pub fn part(self) -> u64 {
-        use server::Policy::{Background, Deferrable, Periodic, Sporadic};
-        match self.policy {
-            // Less than 2^38 ticks: 60 s of a counter with 32 bits of frequency.
-            Periodic(it) | Deferrable(it) | Sporadic(it) => it.budget.0 * WHOLE / it.period.0,
-            Background => 0,
-        }
+        // Less than 2^38 ticks: 60 s of a counter with 32 bits of frequency.
+        self.policy.reserved().map_or(0, |(_, it)| it.budget.0 * WHOLE / it.period.0)
     }
 }
 

@@ -84,9 +84,8 @@ fn another_plan_is_refused() {
     let trace = read(&simulate(ALL_KINDS, 1_000_000));
     let planned = Planned {
         vcpu: id(0),
-        server: reserved(Kind::Deferrable, 2_000, 10_000),
+        server: Some(reserved(Kind::Deferrable, 2_000, 10_000)),
         memory: None,
-        overrun: 0,
         hold: None,
         may_hold: false,
     };
@@ -102,9 +101,8 @@ fn another_plan_is_refused() {
 /// A VCPU with a part of its VM's memory budget, in periods of 1000, and a limit for its sections.
 const SHARING: Planned = Planned {
     vcpu: VcpuId { vm: 0, vcpu: 0 },
-    server: reserved(Kind::Deferrable, 4_000, 10_000),
+    server: Some(reserved(Kind::Deferrable, 4_000, 10_000)),
     memory: Some(Memory::Shared(1_000)),
-    overrun: 0,
     hold: Some(300),
     may_hold: true,
 };
@@ -153,7 +151,7 @@ fn a_vcpu_that_wakes_at_once_has_the_budget_that_is_left_then() {
     let start = trace.epoch().expect("it has one");
     let vcpu = SHARING.vcpu;
     let planned =
-        Planned { server: reserved(Kind::Sporadic, 4_000, 10_000), memory: None, ..SHARING };
+        Planned { server: Some(reserved(Kind::Sporadic, 4_000, 10_000)), memory: None, ..SHARING };
     let events = [
         (0, Event::Wake(vcpu)),
         (0, Event::Run { vcpu, budget: Some(4_000) }),

@@ -5,25 +5,30 @@ use policy::server::{Parameters, Policy};
 use policy::time::{Duration, Instant};
 use sim::{Accesses, Execution, Limits, Pcpu, Release, Simulation, System, Task, Vcpu};
 use trace::{
-    Header, Origin, Planned, Recorder, Server, ServerHeader, TaskHeader, Trace, VcpuHeader, VcpuId,
+    Header, Origin, Planned, Recorder, ServerHeader, TaskHeader, Trace, VcpuHeader, VcpuId,
     VmHeader,
 };
 
 /// VCPUs of one PCPU, each of a VM of its own: the server, and for each task period and
 /// execution time in nanoseconds.
 pub type Vcpus<'a> = &'a [ServerTasks<'a>];
-type ServerTasks<'a> = (Server, &'a [(u64, u64)]);
+type ServerTasks<'a> = (Policy, &'a [(u64, u64)]);
 
 /// A deferrable, a sporadic, a periodic and a background VCPU, with 1 to 2 tasks each.
 pub const ALL_KINDS: Vcpus<'static> = &[
     (reserved(Kind::Deferrable, 2_000, 10_000), &[(20_000, 3_000), (35_000, 1_000)]),
     (reserved(Kind::Sporadic, 3_000, 15_000), &[(15_000, 2_500)]),
     (reserved(Kind::Periodic, 4_000, 20_000), &[(40_000, 3_000)]),
-    (Server::Background, &[(50_000, 10_000)]),
+    (Policy::Background, &[(50_000, 10_000)]),
 ];
 
-pub const fn reserved(kind: Kind, budget: u64, period: u64) -> Server {
-    Server::Reserved { kind, budget, period }
+pub const fn reserved(kind: Kind, budget: u64, period: u64) -> Policy {
+    kind.policy(Parameters {
+        budget: Duration(budget),
+        period: Duration(period),
+        start: Instant(0),
+        overrun: Duration::ZERO,
+    })
 }
 
 pub fn id(vm: usize) -> VcpuId {
@@ -32,9 +37,9 @@ pub fn id(vm: usize) -> VcpuId {
 
 pub fn header(vcpus: Vcpus<'_>) -> Header {
     let vm = |(number, (server, tasks)): (usize, &ServerTasks<'_>)| {
-        let (kind, budget_ns, period_ns) = match *server {
-            Server::Reserved { kind, budget, period } => (kind.name(), Some(budget), Some(period)),
-            Server::Background | Server::Alone => (BACKGROUND, None, None),
+        let (kind, budget_ns, period_ns) = match server.reserved() {
+            Some((kind, it)) => (kind.name(), Some(it.budget.0), Some(it.period.0)),
+            None => (BACKGROUND, None, None),
         };
         let server = Some(ServerHeader { kind: kind.into(), budget_ns, period_ns });
         let task = |(number, &(period, _)): (usize, &(u64, u64))| TaskHeader {
@@ -62,9 +67,8 @@ pub fn plan(vcpus: Vcpus<'_>) -> Vec<(usize, Vec<Planned>)> {
     let servers = vcpus.iter().enumerate();
     let planned = servers.map(|(vm, &(server, _))| Planned {
         vcpu: id(vm),
-        server,
+        server: Some(server),
         memory: None,
-        overrun: 0,
         hold: None,
         may_hold: false,
     });
@@ -82,17 +86,7 @@ pub fn simulate(vcpus: Vcpus<'_>, until: u64) -> Vec<u8> {
         execution: Execution::Uniform { min: time / 2, max: time },
         accesses: Accesses::None,
     };
-    let parameters = |budget, period| Parameters {
-        budget: Duration(budget),
-        period: Duration(period),
-        start: Instant(0),
-        overrun: Duration::ZERO,
-    };
-    let vcpu = |(server, tasks): &ServerTasks<'_>| {
-        let server = match *server {
-            Server::Reserved { kind, budget, period } => kind.policy(parameters(budget, period)),
-            Server::Background | Server::Alone => Policy::Background,
-        };
+    let vcpu = |&(server, tasks): &ServerTasks<'_>| {
         Vcpu::new("", server, tasks.iter().enumerate().map(task).collect())
     };
     let system = System::new(vec![Pcpu { vcpus: vcpus.iter().map(vcpu).collect() }]);
