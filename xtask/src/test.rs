@@ -21,23 +21,25 @@ use crate::workspace::Workspace;
 
 /// The programs that take longest: they begin first, so that none is left alone at the end.
 const FIRST: &[&str] = &[
-    "vmpcp",
+    "suite",
     "proofs",
+    "whole",
+    "grid",
     "tutorial",
     "isolation",
     "cachescope",
-    "linux_budget",
+    "planned",
     "linux",
-    "suite",
-    "server_reference",
-    "whole",
+    "linux_budget",
+    "own_guest",
+    "plan_random",
+    "completion",
     "sharing",
     "memory_budgets",
-    "allocation",
     "boards",
-    "planned",
-    "plan_input",
-    "vm_locks",
+    "torture",
+    "cpus",
+    "linux_coloring",
 ];
 
 /// Those that record machines that write records as fast as they can. Beside another machine, records are overwritten before
@@ -177,9 +179,9 @@ pub fn run(workspace: &Workspace, quick: bool, figures: bool) -> Result<()> {
         Job::program(program, boots, quick, no_qemu.path())
     };
     let mut waiting: Vec<Job> = programs.iter().map(job).collect();
-    waiting.push(Job::documentation(workspace));
+    let behind = waiting.iter().take_while(|it| it.alone).count();
+    waiting.insert(behind, Job::documentation(workspace));
     if figures {
-        let behind = waiting.iter().take_while(|it| it.alone).count();
         waiting.insert(behind, Job::figures(workspace));
     }
 
