@@ -81,8 +81,8 @@ def command(*arguments: str | Path) -> tuple[int, dict[str, object]]:
 
 
 def without_host(document: dict[str, object]) -> dict[str, object]:
-    """A document of a run without what differs from run to run: times of the host."""
-    names = {"elapsed_ms", "first_line_ms", "last_line_ms"}
+    """A document of a run without what differs from run to run: times of the host, and dates."""
+    names = {"elapsed_ms", "first_line_ms", "last_line_ms", "made"}
 
     def kept(value: object) -> object:
         if isinstance(value, dict):

@@ -6,6 +6,7 @@ pub mod chains;
 mod sensitivity;
 
 use lab::check::{Checked, Document, Options};
+use lab::made::Made;
 use lab::verdicts::of_check;
 use report::verdicts::Verdicts;
 
@@ -21,7 +22,7 @@ pub fn check(options: &CheckOptions, format: Format) -> Result<Status, Failure> 
     let CheckOptions { file, sensitivity, certificate } = options;
     let wanted = Options { sensitivity: *sensitivity, certificate: certificate.clone() };
     let checked = lab::check::check(file, &wanted)?;
-    let document = || json::print(&Document::new(&checked));
+    let document = || json::print(&Made::now("check").with(&Document::new(&checked)));
     format.print(|| verdicts(&checked), document, || text(&checked))?;
     Ok(if checked.is_ok() { Status::Yes } else { Status::No })
 }

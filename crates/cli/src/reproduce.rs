@@ -10,6 +10,7 @@ use experiments::results::{Document, Results};
 use experiments::{expected, folder, project, published};
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::Watch;
+use lab::made::Made;
 use report::text::table;
 use serde::Serialize;
 
@@ -89,7 +90,7 @@ pub fn reproduce(options: &ReproduceOptions, as_json: bool) -> Result<Status, Fa
         None => done.iter().all(|(results, _)| results.hold()),
     };
     if as_json {
-        json::print(&Answer::new(holds, &done))?;
+        json::print(&Made::now("reproduce").with(&Answer::new(holds, &done)))?;
     }
     match ended {
         Some(End::Failed(failure)) => Err(failure),

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::load;
+use lab::made::Made;
 use sweep::{Experiment, Finished, Journal, Summary};
 
 pub use options::SweepOptions;
@@ -64,7 +65,7 @@ fn already<'a>(
 /// `signal`: the signal that ended the sweep before it was complete.
 fn show(results: &Results<'_>, as_json: bool, signal: Option<i32>) -> Result<Status, Failure> {
     match as_json {
-        true => json::print(&results.document())?,
+        true => json::print(&Made::now("sweep").with(&results.document()))?,
         false => output::print(&results.text())?,
     }
     Ok(match signal {

@@ -6,7 +6,7 @@
 //! several tasks, [`decisions`] whether the scheduler
 //! decided as its policies do, [`difference`] what changed from one system to another, [`comparison`] in what two
 //! traces differ, and [`proof`] puts analysis, simulation and execution together.
-//! [`verdicts`] is what was judged as one table.
+//! [`verdicts`] is what was judged as one table, [`made`] says in a document when and by what it was made.
 //!
 //! Nothing here prints, reads options or ends a process.
 
@@ -31,6 +31,7 @@ pub mod header;
 pub mod hypervisor;
 pub mod kvm;
 pub mod load;
+pub mod made;
 pub mod proof;
 pub mod record;
 pub mod responses;

@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 mod chart;
+pub mod date;
 pub mod markdown;
 pub mod page;
 pub mod proof;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use lab::WholeFile;
 use measure::isolation::Report;
+use serde::Serialize;
 
 use super::{page, rows};
 use crate::failure::Failure;
@@ -26,10 +27,10 @@ impl Folder {
         self.0.join("report.html")
     }
 
-    /// Writes all files.
-    pub fn write(&self, report: &Report) -> Result<(), Failure> {
-        let mut document =
-            serde_json::to_string_pretty(report).map_err(|error| Failure::new("output", error))?;
+    /// Writes all files; `document` is the report for programs.
+    pub fn write(&self, report: &Report, document: &impl Serialize) -> Result<(), Failure> {
+        let mut document = serde_json::to_string_pretty(document)
+            .map_err(|error| Failure::new("output", error))?;
         document.push('\n');
         self.put("results.json", &document)?;
         self.put("results.csv", &rows::csv(report)?)?;

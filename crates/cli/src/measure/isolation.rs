@@ -2,6 +2,7 @@
 
 use std::env;
 
+use lab::made::Made;
 use measure::isolation::leech::Place;
 use measure::isolation::workload::Workload;
 use measure::isolation::{
@@ -47,11 +48,12 @@ pub fn isolation(options: &IsolationOptions, as_json: bool) -> Result<Status, Fa
         Err(Error::Ended) => return Ok(signals.caught().map_or(Status::No, Status::Signal)),
         Err(error) => return Err(Failure::new("measurement", help(&error))),
     };
+    let document = Made::now("measure").with(&report);
     if let Some(folder) = &folder {
-        folder.write(&report)?;
+        folder.write(&report, &document)?;
     }
     if as_json {
-        json::print(&report)?;
+        json::print(&document)?;
     } else {
         let mut shown = text::report(&report);
         if let Some(folder) = &folder {

@@ -3,6 +3,8 @@
 use report::proof::{Chain, ChainTimes, Checked, Proof, Responses, Run, Theorems};
 use serde::Serialize;
 
+use crate::made::Made;
+
 /// `results.json`.
 #[derive(Serialize)]
 pub struct Document<'a> {
@@ -24,6 +26,8 @@ pub struct Document<'a> {
     with: Option<RunDocument<'a>>,
     budgets: Vec<BudgetDocument<'a>>,
     files: Vec<FileDocument<'a>>,
+    /// By what and when it was made.
+    made: Made,
     errors: [(); 0],
 }
 
@@ -224,6 +228,7 @@ impl<'a> Document<'a> {
             with: proof.with.as_ref().map(|run| run_document(proof, run)),
             budgets: budgets.collect(),
             files: files.collect(),
+            made: Made::now("prove"),
             errors: [],
         }
     }

@@ -12,6 +12,7 @@ use crate::chains::Seen;
 use crate::console::{Known, Vm};
 use crate::deadlines::{Task, Tasks};
 use crate::kvm::Colors;
+use crate::made::Made;
 use crate::record::Recorded;
 use crate::verdicts::places;
 
@@ -202,6 +203,7 @@ impl Summary {
             colors: self.colors.clone(),
             cachescope: self.counts.as_ref().and_then(|counts| counts.as_ref().ok()).cloned(),
             trace: self.trace.as_ref().and_then(|trace| trace.as_ref().ok()).cloned(),
+            made: Made::now("run"),
         }
     }
 }
@@ -243,6 +245,8 @@ pub struct Document {
     /// The trace, if one was recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Recorded>,
+    /// By what and when the document was made.
+    pub made: Made,
 }
 
 /// A VM of a run.

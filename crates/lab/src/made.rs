@@ -1,0 +1,45 @@
+//! By what and when a document was made, so that documents can be put in order.
+
+use std::env;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use report::date;
+use serde::Serialize;
+
+/// The variable that sets the time in documents, in seconds after the beginning of 1970: with it, documents of the same
+/// result are the same.
+const VARIABLE: &str = "SOURCE_DATE_EPOCH";
+
+/// What made a document.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Made {
+    /// The command, such as `prove`.
+    pub by: &'static str,
+    /// The version of Bulkhead.
+    pub version: &'static str,
+    /// When, such as `2026-11-28T08:41:40Z`.
+    pub time: String,
+}
+
+/// A document, with what made it.
+#[derive(Debug, Serialize)]
+pub struct With<'d, D> {
+    #[serde(flatten)]
+    document: &'d D,
+    made: Made,
+}
+
+impl Made {
+    /// Made by this command, now.
+    pub fn now(by: &'static str) -> Self {
+        let set = env::var(VARIABLE).ok().and_then(|text| text.parse().ok());
+        let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_secs());
+        let time = date::written(set.unwrap_or_else(now));
+        Self { by, version: env!("CARGO_PKG_VERSION"), time }
+    }
+
+    /// Adds this to a document, under the name `made`.
+    pub fn with<D: Serialize>(self, document: &D) -> With<'_, D> {
+        With { document, made: self }
+    }
+}
