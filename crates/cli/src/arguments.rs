@@ -22,6 +22,7 @@ use crate::sim::SimOptions;
 use crate::sweep::SweepOptions;
 use crate::top::TopOptions;
 use crate::trace::TraceOptions;
+use crate::view::ViewOptions;
 use crate::words::jobs;
 
 /// Runs several real-time systems on one multicore chip, and bounds how much they delay each other.
@@ -89,6 +90,7 @@ pub enum Command {
     Run(RunOptions),
     Top(TopOptions),
     Prove(ProveOptions),
+    View(ViewOptions),
     Trace(TraceOptions),
     Measure(MeasureOptions),
     Reproduce(ReproduceOptions),

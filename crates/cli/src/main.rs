@@ -30,6 +30,7 @@ mod status;
 mod sweep;
 mod top;
 mod trace;
+mod view;
 mod words;
 
 use std::process::ExitCode;
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         Command::Run(options) => run::run(options, format),
         Command::Top(options) => top::top(options, json),
         Command::Prove(options) => prove::prove(options, format),
+        Command::View(options) => view::view(options, json),
         Command::Trace(options) => trace::trace(options, json),
         Command::Measure(options) => measure::measure(options, json),
         Command::Reproduce(options) => reproduce::reproduce(options, json),

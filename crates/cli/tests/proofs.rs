@@ -89,6 +89,40 @@ fn a_system_that_is_isolated_is_proven() {
     assert_eq!(fs::read_dir(&out).expect("the folder").count(), 6);
 }
 
+/// A site shows two proofs of a system, with the bound that its changed description makes longer.
+#[test]
+fn proofs_over_time_are_shown_beside_each_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let site = folder.path().join("site");
+    let mut bounds = Vec::new();
+    for wcet in ["1.4ms", "1.6ms"] {
+        let out = folder.path().join("out");
+        let (status, document) = prove(&pair(folder.path(), wcet), &out, &["--simulate", "1s"]);
+        assert_eq!(status, Some(0), "{document:#}");
+        let tasks = document["tasks"].as_array().expect("tasks");
+        let slow = tasks.iter().find(|task| task["task"] == "slow").expect("a task");
+        bounds.push(slow["bound_with_ns"].as_u64().expect("a bound"));
+        assert_eq!(document["made"]["by"], "prove");
+        // The next proof replaces the results of this one, but not in the site.
+        let mut view = Command::new(env!("CARGO_BIN_EXE_bulkhead"));
+        let output = view.arg("view").arg(&out).arg("-o").arg(&site).output().expect("it starts");
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+    }
+    assert!(bounds[0] < bounds[1], "{bounds:?}");
+    let index = fs::read_to_string(site.join("index.html")).expect("a page");
+    let links: Vec<&str> =
+        index.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    let is_report = |link: &&&str| link.ends_with("/report.html");
+    assert_eq!(links.iter().filter(is_report).count(), 2, "{links:?}");
+    assert!(links.iter().all(|link| site.join(link).is_file()), "{links:?}");
+    let system = links.iter().find(|link| link.starts_with("systems/")).expect("its page");
+    let page = fs::read_to_string(site.join(system)).expect("a page");
+    assert!(page.contains("rt slow: bound longer by "), "{page}");
+    assert!(
+        page.contains("<path class=\"bound-line\"") && page.contains("<path class=\"run-line\"")
+    );
+}
+
 /// Results of an earlier proof stay as they are when the next one is interrupted.
 #[test]
 fn an_interrupted_proof_leaves_what_was_there() {

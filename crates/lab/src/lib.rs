@@ -6,7 +6,8 @@
 //! several tasks, [`decisions`] whether the scheduler
 //! decided as its policies do, [`difference`] what changed from one system to another, [`comparison`] in what two
 //! traces differ, and [`proof`] puts analysis, simulation and execution together.
-//! [`verdicts`] is what was judged as one table, [`made`] says in a document when and by what it was made.
+//! [`verdicts`] is what was judged as one table, [`made`] says in a document when and by what it was made, and [`site`]
+//! shows documents of many runs beside each other.
 //!
 //! Nothing here prints, reads options or ends a process.
 
@@ -37,6 +38,7 @@ pub mod record;
 pub mod responses;
 pub mod run;
 pub mod simulate;
+pub mod site;
 pub mod template;
 pub mod verdicts;
 mod watch;

@@ -17,7 +17,7 @@ pub struct Made {
     pub by: &'static str,
     /// The version of Bulkhead.
     pub version: &'static str,
-    /// When, such as `2026-11-28T08:41:40Z`.
+    /// When, such as `2026-11-28T08:41:40.500Z`.
     pub time: String,
 }
 
@@ -32,8 +32,10 @@ pub struct With<'d, D> {
 impl Made {
     /// Made by this command, now.
     pub fn now(by: &'static str) -> Self {
-        let set = env::var(VARIABLE).ok().and_then(|text| text.parse().ok());
-        let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_secs());
+        let set = env::var(VARIABLE).ok().and_then(|text| text.parse::<u64>().ok());
+        let set = set.map(|seconds| seconds.saturating_mul(1_000));
+        let now =
+            || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_millis() as u64);
         let time = date::written(set.unwrap_or_else(now));
         Self { by, version: env!("CARGO_PKG_VERSION"), time }
     }

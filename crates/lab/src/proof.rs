@@ -3,7 +3,7 @@
 mod caches;
 mod chains;
 mod described;
-mod document;
+pub(crate) mod document;
 mod evidence;
 mod execute;
 mod folder;

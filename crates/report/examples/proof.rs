@@ -1,10 +1,12 @@
 //! Writes pages of proofs into a folder: of a system that holds, of one that does not, with hostile
-//! names, with too much, with nothing. `make test-report` looks at them with a browser.
+//! names, with too much, with nothing; and pages of sites. `make test-report` looks at them with a browser.
 //!
 //! ```sh
 //! cargo run --package bulkhead-report --example proof -- build/report
 //! ```
 
+#[path = "../tests/history/mod.rs"]
+mod history;
 #[path = "../tests/rover/mod.rs"]
 mod rover;
 
@@ -27,6 +29,13 @@ fn main() -> io::Result<()> {
         let file = folder.join(name).with_extension("html");
         fs::write(&file, proof.html())?;
         println!("{}", file.display());
+    }
+    for (name, site) in [("site", history::history()), ("hostile-site", history::hostile())] {
+        for (page, number) in site.pages().into_iter().zip(0..) {
+            let file = folder.join(format!("{name}-{number}.html"));
+            fs::write(&file, page.html)?;
+            println!("{}", file.display());
+        }
     }
     Ok(())
 }

@@ -1,18 +1,19 @@
-//! Days and hours, as documents and pages show them: UTC in the form of RFC 3339.
+//! Moments, as documents and pages show them: UTC in the form of RFC 3339. They are counted in milliseconds from the beginning
+//! of 1970, because a script can call several commands in a second.
 
 /// Seconds of a day.
 const DAY: u64 = 86_400;
 
-/// The last second of the year 9999: later ones have no four digits.
-const LAST: u64 = 253_402_300_799;
+/// The last moment of the year 9999: later ones have no four digits.
+const LAST: u64 = 253_402_300_799_999;
 
-/// Returns the second after the beginning of 1970 as `2026-11-28T08:41:40Z`.
-pub fn written(seconds: u64) -> String {
-    let seconds = seconds.min(LAST);
+/// Returns a moment as `2026-11-28T08:41:40.500Z`.
+pub fn written(millis: u64) -> String {
+    let (seconds, millis) = (millis.min(LAST) / 1_000, millis.min(LAST) % 1_000);
     let (year, month, day) = civil(seconds / DAY);
     let of_day = seconds % DAY;
     let (hour, minute, second) = (of_day / 3_600, of_day / 60 % 60, of_day % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
 }
 
 /// Reads what [`written`] writes.
@@ -20,16 +21,18 @@ pub fn read(text: &str) -> Option<u64> {
     let number = |from: usize, until: usize| text.get(from..until)?.parse::<u64>().ok();
     let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
     let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
+    let millis = number(20, 23)?;
     let is_there = year >= 1970 && (1..=12).contains(&month) && (1..=31).contains(&day);
     let seconds =
         is_there.then(|| days(year, month, day) * DAY + hour * 3_600 + minute * 60 + second)?;
     // Separators, signs and numbers that are too large come out as another text.
-    (written(seconds) == text).then_some(seconds)
+    let found = seconds * 1_000 + millis;
+    (written(found) == text).then_some(found)
 }
 
 /// Returns it for people: `2026-11-28 08:41`.
-pub fn shown(seconds: u64) -> String {
-    written(seconds)[..16].replace('T', " ")
+pub fn shown(millis: u64) -> String {
+    written(millis)[..16].replace('T', " ")
 }
 
 /// Year, month and day of a day after the first of January 1970. The years begin in March here, so that the day that
@@ -60,26 +63,27 @@ mod tests {
 
     #[test]
     fn dates_are_those_of_other_clocks() {
-        // As `date -u -d @SECONDS +%FT%TZ` writes them.
-        for (seconds, text) in [
-            (0, "1970-01-01T00:00:00Z"),
-            (951_827_696, "2000-02-29T12:34:56Z"),
-            (1_795_855_300, "2026-11-28T08:41:40Z"),
-            (4_107_542_399, "2100-02-28T23:59:59Z"),
-            (4_107_542_400, "2100-03-01T00:00:00Z"),
-            (LAST, "9999-12-31T23:59:59Z"),
+        // As `date -u -d @SECONDS +%FT%T.%3NZ` writes them.
+        for (millis, text) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (951_827_696_789, "2000-02-29T12:34:56.789Z"),
+            (1_795_855_300_000, "2026-11-28T08:41:40.000Z"),
+            (4_107_542_399_999, "2100-02-28T23:59:59.999Z"),
+            (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
+            (LAST, "9999-12-31T23:59:59.999Z"),
         ] {
-            assert_eq!(written(seconds), text);
-            assert_eq!(read(text), Some(seconds));
+            assert_eq!(written(millis), text);
+            assert_eq!(read(text), Some(millis));
         }
         assert_eq!(written(u64::MAX), written(LAST));
-        assert_eq!(shown(1_795_855_300), "2026-11-28 08:41");
+        assert_eq!(shown(1_795_855_300_000), "2026-11-28 08:41");
     }
 
     #[test]
     fn every_day_is_read_as_it_is_written() {
-        for day in (0..LAST / DAY).step_by(13) {
-            assert_eq!(read(&written(day * DAY + 86_399)), Some(day * DAY + 86_399));
+        for day in (0..LAST / 1_000 / DAY).step_by(13) {
+            let last = (day + 1) * DAY * 1_000 - 1;
+            assert_eq!(read(&written(last)), Some(last));
         }
     }
 
@@ -89,16 +93,17 @@ mod tests {
             "",
             "today",
             "2026-11-28",
-            "2026-11-28 08:41:40Z",
-            "2026-02-29T00:00:00Z",
-            "2026-13-01T00:00:00Z",
-            "2026-01-01T24:00:00Z",
-            "2026-01-01T00:60:00Z",
+            "2026-11-28 08:41:40.000Z",
+            "2026-11-28T08:41:40Z",
+            "2026-02-29T00:00:00.000Z",
+            "2026-13-01T00:00:00.000Z",
+            "2026-01-01T24:00:00.000Z",
+            "2026-01-01T00:60:00.000Z",
             "2026-11-28T08:41:40+01",
-            "1969-12-31T23:59:59Z",
-            "2026-+1-28T08:41:40Z",
-            "2026-11-28T08:41:40Zx",
-            "äää6-11-28T08:41:40Z",
+            "1969-12-31T23:59:59.999Z",
+            "2026-+1-28T08:41:40.000Z",
+            "2026-11-28T08:41:40.000Zx",
+            "äää6-11-28T08:41:40.000Z",
         ] {
             assert_eq!(read(wrong), None, "{wrong}");
         }

@@ -23,6 +23,7 @@ pub mod date;
 pub mod markdown;
 pub mod page;
 pub mod proof;
+pub mod site;
 pub mod text;
 pub mod verdicts;
 

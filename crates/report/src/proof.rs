@@ -13,7 +13,7 @@
 //! ```
 
 mod data;
-mod page;
+pub(crate) mod page;
 
 pub use data::cache::{Cache, Owner};
 pub use data::chain::{Chain, ChainTimes};

@@ -1,48 +1,10 @@
 //! The page of a proof: complete in itself, whatever is in it.
 
 mod rover;
+mod structure;
 
 use report::proof::{Checked, Proof};
-
-/// Elements that HTML closes by itself.
-const VOID: [&str; 3] = ["meta", "img", "br"];
-
-/// Whether each element is closed in its parent, and ids are there once and all that is linked is there.
-fn check_structure(html: &str) {
-    let mut open: Vec<&str> = Vec::new();
-    let mut ids: Vec<&str> = Vec::new();
-    let mut links: Vec<&str> = Vec::new();
-    let mut rest = html;
-    while let Some((_, tag)) = rest.split_once('<') {
-        let (inside, after) = tag.split_once('>').expect("tags end");
-        rest = after;
-        let name = inside.split([' ', '/']).find(|it| !it.is_empty()).unwrap_or("");
-        for attribute in inside.split(' ') {
-            let value = |text: &'static str| attribute.strip_prefix(text)?.split('"').next();
-            ids.extend(value("id=\""));
-            links.extend(value("href=\"#"));
-        }
-        if inside.starts_with('!') || inside.ends_with('/') || VOID.contains(&name) {
-            continue;
-        }
-        if inside.starts_with('/') {
-            assert_eq!(open.pop(), Some(name), "closed in another order before {:.80}", rest);
-            continue;
-        }
-        open.push(name);
-        if name == "script" || name == "style" {
-            rest = &rest[rest.find("</").expect("it ends")..];
-        }
-    }
-    assert_eq!(open, [""; 0]);
-    let count = ids.len();
-    ids.sort_unstable();
-    ids.dedup();
-    assert_eq!(ids.len(), count, "an id is there twice");
-    for link in links {
-        assert!(ids.contains(&link), "#{link} is nowhere");
-    }
-}
+use structure::check_structure;
 
 #[test]
 fn the_story_is_told_in_its_order_with_the_verdict_first() {

@@ -58,6 +58,8 @@ impl Sandbox {
             .current_dir(self.folder.path())
             .env("BULKHEAD_QEMU", FAKE_QEMU)
             .env("XDG_CACHE_HOME", self.path("cache"))
+            // Documents of the same result are the same.
+            .env("SOURCE_DATE_EPOCH", "1700000000")
             .env_remove("BULKHEAD_HYPERVISOR")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

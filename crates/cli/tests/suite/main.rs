@@ -36,3 +36,4 @@ mod sweep;
 mod terminal;
 mod timelines;
 mod trace;
+mod view;

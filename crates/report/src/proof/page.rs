@@ -5,26 +5,26 @@ mod cache;
 mod chains;
 mod decisions;
 mod histogram;
-mod label;
+pub(crate) mod label;
 mod memory;
 mod origin;
 mod plan;
 mod resources;
-mod shell;
+pub(crate) mod shell;
 mod story;
-mod svg;
+pub(crate) mod svg;
 mod tasks;
 mod theorems;
 mod ticks;
 mod timeline;
 mod timelines;
-mod units;
+pub(crate) mod units;
 mod vms;
 
 use crate::proof::Proof;
 
 /// A part of the page.
-struct Part {
+pub struct Part {
     /// What links to it name.
     id: &'static str,
     /// Its name in the navigation.

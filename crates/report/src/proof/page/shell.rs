@@ -8,7 +8,8 @@ use super::label::escape;
 use super::units::count;
 use crate::proof::Proof;
 
-const STYLE: &str = include_str!("assets/style.css");
+/// The style of the pages of proofs, which others share.
+pub const STYLE: &str = include_str!("assets/style.css");
 const SCRIPT: &str = include_str!("assets/script.js");
 /// Shapes that drawings use again and again, and patterns.
 const SYMBOLS: &str = include_str!("assets/symbols.svg");
@@ -72,7 +73,8 @@ fn size(rest: usize) -> String {
     text
 }
 
-fn digest(text: &str) -> String {
+/// Returns the digest by which a policy names a style or a script.
+pub fn digest(text: &str) -> String {
     format!("sha256-{}", Base64::encode_string(&Sha256::digest(text.as_bytes())))
 }
 

@@ -1,0 +1,368 @@
+//! Reads documents of commands, those of earlier versions too.
+//!
+//! What a document needs here is required of it; all else may be there or not.
+
+use std::path::Path;
+
+use report::date;
+use report::site::{Bound, Entry, Kind, Task};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// What a file is.
+pub enum Read {
+    /// The result of a command; its `id` and paths are not set.
+    Result(Box<Entry>),
+    /// The document of a command that failed, with its message.
+    Failed(String),
+    /// Something else.
+    Other,
+}
+
+/// The only format of proofs until now.
+const PROOF: &str = "bulkhead-proof-v1";
+
+/// Reads the text of a document; `time` is that of its file. An error says what is wrong with it.
+pub fn read(path: &Path, text: &str, time: u64) -> Result<Read, String> {
+    let document: Value = serde_json::from_str(text)
+        .map_err(|error| format!("it is no whole JSON document: {error}"))?;
+    let kind = match kind(&document)? {
+        Some(kind) => kind,
+        None => return Ok(failed(&document).map_or(Read::Other, Read::Failed)),
+    };
+    let mut entry = match kind {
+        Kind::Prove => parsed::<Proof>(text)?.entry(),
+        Kind::Run => parsed::<Run>(text)?.entry(),
+        Kind::Check => parsed::<Check>(text)?.entry(path),
+        Kind::Measure => parsed::<Measurement>(text)?.entry(),
+        Kind::Reproduce => parsed::<Reproduced>(text)?.entry(),
+        Kind::Sweep => parsed::<Sweep>(text)?.entry(),
+    };
+    entry.kind = kind;
+    entry.time = time;
+    if let Some(made) = parsed::<Dated>(text)?.made {
+        entry.time = date::read(&made.time).ok_or_else(|| {
+            format!("the time is `{}`, and not one such as 2026-11-28T08:41:40.500Z", made.time)
+        })?;
+        entry.dated = true;
+        entry.version = Some(made.version);
+    }
+    Ok(Read::Result(Box::new(entry)))
+}
+
+/// Returns the command that wrote a document: it says so, or it has what only documents of that command have.
+fn kind(document: &Value) -> Result<Option<Kind>, String> {
+    if let Some(format) = document.get("format").and_then(Value::as_str)
+        && format.starts_with("bulkhead-proof-")
+        && format != PROOF
+    {
+        return Err(format!("the format is `{format}`, and this version knows only `{PROOF}`"));
+    }
+    let by = document.get("made").and_then(|made| made.get("by")).and_then(Value::as_str);
+    let has = |names: &[&str]| names.iter().all(|name| document.get(name).is_some());
+    Ok(match by {
+        Some(by) => Kind::ALL.into_iter().find(|kind| kind.as_str() == by),
+        None if document.get("format").is_some_and(|it| it == PROOF) => Some(Kind::Prove),
+        None if has(&["result", "name", "power_off", "vms"]) => Some(Kind::Run),
+        None if has(&["file", "analysis", "missing_files"]) => Some(Kind::Check),
+        None if has(&["verdict", "tolerance", "contexts"]) => Some(Kind::Measure),
+        None if has(&["title", "shards", "points"]) => Some(Kind::Sweep),
+        None => {
+            let first = document.get("experiments").and_then(|it| it.get(0));
+            first.is_some_and(|it| it.get("claims").is_some()).then_some(Kind::Reproduce)
+        }
+    })
+}
+
+/// Returns the message of a command that failed.
+fn failed(document: &Value) -> Option<String> {
+    let is_failed = document.get("ok") == Some(&Value::Bool(false));
+    let message = document.get("errors")?.get(0)?.get("message")?.as_str()?;
+    is_failed.then(|| message.to_owned())
+}
+
+fn parsed<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
+#[derive(Deserialize)]
+struct Dated {
+    made: Option<Made>,
+}
+
+#[derive(Deserialize)]
+struct Made {
+    version: String,
+    time: String,
+}
+
+#[derive(Deserialize)]
+struct Proof {
+    ok: bool,
+    name: String,
+    failures: Vec<String>,
+    tasks: Vec<ProofTask>,
+}
+
+#[derive(Deserialize)]
+struct ProofTask {
+    vm: String,
+    task: String,
+    deadline_ns: Option<u64>,
+    bound_with_ns: Option<u64>,
+    with: Option<Responses>,
+}
+
+#[derive(Deserialize)]
+struct Responses {
+    jobs: u64,
+    missed_deadlines: u64,
+    response_max_ns: Option<u64>,
+}
+
+/// A bound that is not there, of a task that was analysed.
+fn bound(ns: Option<u64>) -> Bound {
+    ns.map_or(Bound::Missing, Bound::Ns)
+}
+
+fn words(ok: bool, yes: &str, no: &str) -> String {
+    if ok { yes } else { no }.to_owned()
+}
+
+impl Proof {
+    fn entry(self) -> Entry {
+        let task = |it: ProofTask| Task {
+            vm: it.vm,
+            name: it.task,
+            deadline_ns: it.deadline_ns,
+            bound: bound(it.bound_with_ns),
+            executed_ns: it.with.as_ref().and_then(|with| with.response_max_ns),
+            exact: true,
+            jobs: it.with.as_ref().map(|with| with.jobs),
+            missed: it.with.as_ref().map(|with| with.missed_deadlines),
+        };
+        Entry {
+            name: self.name,
+            verdict: words(self.ok, "holds", "does not hold"),
+            good: Some(self.ok),
+            failures: self.failures,
+            tasks: self.tasks.into_iter().map(task).collect(),
+            ..Entry::default()
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Run {
+    result: String,
+    name: String,
+    problems: Vec<String>,
+    times: String,
+    vms: Vec<RunVm>,
+}
+
+#[derive(Deserialize)]
+struct RunVm {
+    name: String,
+    tasks: Vec<RunTask>,
+}
+
+#[derive(Deserialize)]
+struct RunTask {
+    name: String,
+    deadline_ns: Option<u64>,
+    bound_ns: Option<u64>,
+    jobs: u64,
+    misses: u64,
+    response_max_ns: Option<u64>,
+}
+
+impl Run {
+    fn entry(self) -> Entry {
+        let exact = self.times == "exact";
+        let task = |vm: &str, it: RunTask| Task {
+            vm: vm.to_owned(),
+            name: it.name,
+            deadline_ns: it.deadline_ns,
+            // A task that is not described is not analysed.
+            bound: match it.deadline_ns {
+                Some(_) => bound(it.bound_ns),
+                None => it.bound_ns.map_or(Bound::NotStated, Bound::Ns),
+            },
+            executed_ns: it.response_max_ns,
+            exact,
+            jobs: Some(it.jobs),
+            missed: Some(it.misses),
+        };
+        let tasks = self
+            .vms
+            .into_iter()
+            .flat_map(|vm| vm.tasks.into_iter().map(move |it| task(&vm.name, it)));
+        let (verdict, good) = match self.result.as_str() {
+            "ok" => ("all is well".into(), Some(true)),
+            "failed" => ("not well".into(), Some(false)),
+            // It was ended before the answer was known.
+            _ => (self.result, None),
+        };
+        Entry {
+            name: self.name,
+            verdict,
+            good,
+            failures: self.problems,
+            tasks: tasks.collect(),
+            ..Entry::default()
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Check {
+    ok: bool,
+    file: String,
+    report: Option<Summary>,
+    analysis: Analysis,
+}
+
+#[derive(Deserialize)]
+struct Summary {
+    system: String,
+}
+
+#[derive(Deserialize)]
+struct Analysis {
+    pcpus: Vec<Pcpu>,
+}
+
+#[derive(Deserialize)]
+struct Pcpu {
+    vcpus: Vec<Vcpu>,
+}
+
+#[derive(Deserialize)]
+struct Vcpu {
+    vm: String,
+    tasks: Vec<CheckedTask>,
+}
+
+#[derive(Deserialize)]
+struct CheckedTask {
+    task: String,
+    deadline_ns: u64,
+    wcrt_ns: Option<u64>,
+}
+
+impl Check {
+    /// Plans have no summary: their files name them. The standard input has no name but that of the document.
+    fn entry(self, path: &Path) -> Entry {
+        let task = |vm: &str, it: CheckedTask| Task {
+            vm: vm.to_owned(),
+            name: it.task,
+            deadline_ns: Some(it.deadline_ns),
+            bound: bound(it.wcrt_ns),
+            ..Task::default()
+        };
+        let vcpus = self.analysis.pcpus.into_iter().flat_map(|pcpu| pcpu.vcpus);
+        let tasks = vcpus.flat_map(|vcpu| vcpu.tasks.into_iter().map(move |it| task(&vcpu.vm, it)));
+        let file = if self.file == "-" { path } else { Path::new(&self.file) };
+        let stem = file.file_name().map(|name| name.to_string_lossy().into_owned());
+        let stem = stem.as_deref().and_then(|name| name.split('.').next()).unwrap_or_default();
+        Entry {
+            name: self.report.map_or_else(|| stem.to_owned(), |report| report.system),
+            verdict: words(self.ok, "schedulable", "not schedulable"),
+            good: Some(self.ok),
+            tasks: tasks.collect(),
+            ..Entry::default()
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Measurement {
+    verdict: String,
+    complete: bool,
+    contexts: Vec<Context>,
+}
+
+#[derive(Deserialize)]
+struct Context {
+    name: String,
+}
+
+/// Adds that not all was done.
+fn whole(verdict: String, complete: bool) -> String {
+    if complete { verdict } else { format!("{verdict}, not complete") }
+}
+
+impl Measurement {
+    fn entry(self) -> Entry {
+        let contexts: Vec<String> = self.contexts.into_iter().map(|it| it.name).collect();
+        Entry {
+            name: format!("isolation: {}", contexts.join(", ")),
+            good: match self.verdict.as_str() {
+                "isolated" => Some(true),
+                "not-isolated" => Some(false),
+                _ => None,
+            },
+            verdict: whole(self.verdict.replace('-', " "), self.complete),
+            ..Entry::default()
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Reproduced {
+    ok: bool,
+    experiments: Vec<Experiment>,
+}
+
+#[derive(Deserialize)]
+struct Experiment {
+    name: String,
+    complete: bool,
+    claims: Vec<Claim>,
+}
+
+#[derive(Deserialize)]
+struct Claim {
+    verdict: String,
+}
+
+impl Reproduced {
+    fn entry(self) -> Entry {
+        let names: Vec<&str> = self.experiments.iter().map(|it| it.name.as_str()).collect();
+        let name = match names.as_slice() {
+            [first, .., last] => format!("{} experiments, {first} to {last}", names.len()),
+            [name] => (*name).to_owned(),
+            [] => "no experiment".into(),
+        };
+        let claims: Vec<&Claim> = self.experiments.iter().flat_map(|it| &it.claims).collect();
+        let confirmed = claims.iter().filter(|claim| claim.verdict == "confirmed").count();
+        let verdict = format!("{confirmed} of {} statements confirmed", claims.len());
+        Entry {
+            name,
+            verdict: whole(verdict, self.experiments.iter().all(|it| it.complete)),
+            good: Some(self.ok),
+            ..Entry::default()
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Sweep {
+    ok: bool,
+    title: String,
+    complete: bool,
+}
+
+impl Sweep {
+    fn entry(self) -> Entry {
+        let verdict = words(self.ok, "no bound exceeded", "a bound was exceeded");
+        Entry {
+            name: self.title,
+            verdict: whole(verdict, self.complete),
+            good: Some(self.ok),
+            ..Entry::default()
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! What changed from one result of a system to the next.
+//!
+//! Verdicts are compared with the last one of the same command, because each command asks another question. So are the
+//! tasks that are there: a run also shows tasks that only its guests know. Bounds and deadlines are those of the system,
+//! and are compared with the last ones that any command stated.
+
+use std::collections::BTreeMap;
+
+use super::data::{Bound, Entry, Kind};
+use crate::proof::page::units::{counted, time};
+
+/// A change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// The VM and the name of the task that it is about; `None`: the verdict.
+    pub task: Option<(String, String)>,
+    /// What changed.
+    pub what: What,
+}
+
+/// What changed.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum What {
+    /// The verdict.
+    Verdict {
+        /// The one before.
+        before: String,
+        /// The one now.
+        now: String,
+        /// Whether the one now is good.
+        good: Option<bool>,
+    },
+    /// The bound is another one.
+    Bound {
+        /// The one before.
+        before_ns: u64,
+        /// The one now.
+        now_ns: u64,
+    },
+    /// There was a bound, and is none.
+    BoundLost,
+    /// There was no bound, and is one.
+    BoundFound,
+    /// The deadline is another one.
+    Deadline {
+        /// The one before, if there was one.
+        before_ns: Option<u64>,
+        /// The one now, if there is one.
+        now_ns: Option<u64>,
+    },
+    /// The task was not there before.
+    Added,
+    /// The task is not there any more.
+    Removed,
+}
+
+/// A task by its VM and its name.
+type Key<'e> = (&'e str, &'e str);
+
+/// Returns for each result of a system, in the order of time, what changed.
+pub fn changes(entries: &[&Entry]) -> Vec<Vec<Change>> {
+    let mut of_kind: BTreeMap<&str, &Entry> = BTreeMap::new();
+    let mut bounds: BTreeMap<Key<'_>, Bound> = BTreeMap::new();
+    let mut deadlines: BTreeMap<Key<'_>, Option<u64>> = BTreeMap::new();
+    let mut all = Vec::new();
+    for &entry in entries {
+        let mut found = Vec::new();
+        let before = of_kind.insert(entry.kind.as_str(), entry);
+        if let Some(before) = before.filter(|it| it.verdict != entry.verdict) {
+            let (before, now) = (before.verdict.clone(), entry.verdict.clone());
+            found
+                .push(Change { task: None, what: What::Verdict { before, now, good: entry.good } });
+        }
+        let mut tell = |(vm, name): Key<'_>, what| {
+            found.push(Change { task: Some((vm.to_owned(), name.to_owned())), what });
+        };
+        for task in &entry.tasks {
+            let key = (task.vm.as_str(), task.name.as_str());
+            if before.is_some_and(|before| !has(before, key)) {
+                tell(key, What::Added);
+            }
+            // A run does not know the deadlines of tasks that are not described.
+            let says_deadline = entry.kind != Kind::Run || task.deadline_ns.is_some();
+            if says_deadline && let Some(before_ns) = deadlines.insert(key, task.deadline_ns) {
+                let now_ns = task.deadline_ns;
+                if before_ns != now_ns {
+                    tell(key, What::Deadline { before_ns, now_ns });
+                }
+            }
+            if task.bound == Bound::NotStated {
+                continue;
+            }
+            match (bounds.insert(key, task.bound), task.bound) {
+                (Some(Bound::Ns(before_ns)), Bound::Ns(now_ns)) if before_ns != now_ns => {
+                    tell(key, What::Bound { before_ns, now_ns });
+                }
+                (Some(Bound::Ns(_)), Bound::Missing) => tell(key, What::BoundLost),
+                (Some(Bound::Missing), Bound::Ns(_)) => tell(key, What::BoundFound),
+                _ => {}
+            }
+        }
+        for task in before.iter().flat_map(|before| &before.tasks) {
+            let key = (task.vm.as_str(), task.name.as_str());
+            if !has(entry, key) {
+                tell(key, What::Removed);
+                // Another one with its name is not compared with it.
+                bounds.remove(&key);
+                deadlines.remove(&key);
+            }
+        }
+        all.push(found);
+    }
+    all
+}
+
+fn has(entry: &Entry, key: Key<'_>) -> bool {
+    entry.tasks.iter().any(|task| (task.vm.as_str(), task.name.as_str()) == key)
+}
+
+impl What {
+    /// Returns whether it is for the better; `None`: that depends.
+    pub fn good(&self) -> Option<bool> {
+        match self {
+            Self::Verdict { good, .. } => *good,
+            Self::BoundLost => Some(false),
+            Self::BoundFound => Some(true),
+            Self::Bound { .. } | Self::Deadline { .. } | Self::Added | Self::Removed => None,
+        }
+    }
+
+    /// Returns it in words.
+    pub fn text(&self) -> String {
+        let of = |ns: Option<u64>| ns.map_or("none".into(), time);
+        match self {
+            Self::Verdict { before, now, .. } => format!("verdict: {before} → {now}"),
+            &Self::Bound { before_ns, now_ns } => {
+                let word = if now_ns > before_ns { "longer" } else { "shorter" };
+                let (by, from, to) =
+                    (time(now_ns.abs_diff(before_ns)), time(before_ns), time(now_ns));
+                format!("bound {word} by {by}: {from} → {to}")
+            }
+            Self::BoundLost => "no bound any more".into(),
+            Self::BoundFound => "has a bound now".into(),
+            &Self::Deadline { before_ns, now_ns } => {
+                format!("deadline: {} → {}", of(before_ns), of(now_ns))
+            }
+            Self::Added => "new".into(),
+            Self::Removed => "not there any more".into(),
+        }
+    }
+}
+
+/// Returns the number of each kind of change, for a table: `verdict: holds → does not hold, 2 bounds longer`.
+pub fn summary(changes: &[Change]) -> String {
+    let count = |is: fn(&What) -> bool| changes.iter().filter(|it| is(&it.what)).count() as u64;
+    let mut parts: Vec<String> = changes
+        .iter()
+        .filter(|it| matches!(it.what, What::Verdict { .. }))
+        .map(|it| it.what.text())
+        .collect();
+    let longer = count(|it| matches!(it, What::Bound { before_ns, now_ns } if now_ns > before_ns));
+    let shorter = count(|it| matches!(it, What::Bound { before_ns, now_ns } if now_ns < before_ns));
+    let counts = [
+        (longer, "bound", " longer"),
+        (shorter, "bound", " shorter"),
+        (count(|it| *it == What::BoundLost), "bound", " lost"),
+        (count(|it| *it == What::BoundFound), "bound", " found"),
+        (count(|it| matches!(it, What::Deadline { .. })), "other deadline", ""),
+        (count(|it| *it == What::Added), "new task", ""),
+        (count(|it| *it == What::Removed), "task", " less"),
+    ];
+    let some = counts.into_iter().filter(|(count, ..)| *count > 0);
+    parts.extend(some.map(|(count, noun, rest)| format!("{}{rest}", counted(count, noun))));
+    parts.join(", ")
+}

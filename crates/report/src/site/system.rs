@@ -1,0 +1,213 @@
+//! The page of a system: its results in the order of time, and each of its tasks over them.
+
+use sha2::{Digest, Sha256};
+
+use super::System;
+use super::change::Change;
+use super::data::{Bound, Entry, Task};
+use super::line::{self, Point};
+use super::table::{
+    bound, date, links, marked, note_on_dates, part, some_time, table, verdict, version,
+};
+use crate::date::shown;
+use crate::proof::page::label::{escape, prose};
+use crate::proof::page::units::{count, counted, percent};
+
+/// Most tasks that have a section.
+const TASKS_MAX: usize = 200;
+
+/// Returns where the page of a system is. Names that differ have other pages, whatever is in them.
+pub fn path(name: &str) -> String {
+    let digest: String =
+        Sha256::digest(name.as_bytes()).iter().take(4).map(|it| format!("{it:02x}")).collect();
+    format!("systems/{}-{digest}.html", slug(name))
+}
+
+/// Returns the letters and digits of a name, for names of files.
+fn slug(name: &str) -> String {
+    let kept = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let slug: String = name.chars().take(40).map(kept).collect();
+    match slug.trim_matches('-') {
+        "" => "system".into(),
+        slug => slug.to_owned(),
+    }
+}
+
+/// Returns the page.
+pub fn html(system: &System<'_>) -> String {
+    let entries = || system.entries.iter().map(|(entry, _)| *entry);
+    let mut body = "<section>\n<h2>Results in the order of time</h2>\n".to_owned();
+    let rows: Vec<_> = system.entries.iter().map(|(entry, changes)| row(entry, changes)).collect();
+    body.push_str(&table("Results in the order of time", &RESULTS, &rows));
+    body.push_str(note_on_dates(entries()));
+    body.push_str("</section>\n");
+    let tasks = tasks(system);
+    if !tasks.is_empty() {
+        body.push_str("<section>\n<h2>Every task over time</h2>\n");
+        body.push_str(line::LEGEND);
+        tasks.iter().take(TASKS_MAX).for_each(|it| body.push_str(&of_task(system, it)));
+        if tasks.len() > TASKS_MAX {
+            let left = counted((tasks.len() - TASKS_MAX) as u64, "task");
+            body.push_str(&format!("<p>{left} more: the data has them.</p>\n"));
+        }
+        body.push_str("</section>\n");
+    }
+    let before = format!(
+        "<a href=\"../index.html\">All results</a> · {}",
+        counted(system.entries.len() as u64, "result")
+    );
+    super::shell::document(system.name, &before, &body)
+}
+
+const RESULTS: [&str; 8] = [
+    "date",
+    "command",
+    "version",
+    "verdict",
+    ">bounded by deadline",
+    ">bounds kept",
+    "changed since the one before",
+    "more",
+];
+
+fn row(entry: &Entry, changes: &[Change]) -> Vec<String> {
+    let said = changes.iter().map(|change| {
+        let text = marked(change.what.good(), &change.what.text());
+        match &change.task {
+            Some((vm, task)) => format!("<li>{}: {text}</li>", escape(&format!("{vm} {task}"))),
+            None => format!("<li>{text}</li>"),
+        }
+    });
+    let failures = entry.failures.iter().take(20).map(|it| format!("<li>{}</li>", prose(it)));
+    let said: String = said.chain(failures).collect();
+    vec![
+        date(entry),
+        entry.kind.as_str().into(),
+        version(entry),
+        verdict(entry),
+        part(entry.in_time()),
+        part(entry.kept()),
+        if said.is_empty() { String::new() } else { format!("<ul class=\"changes\">{said}</ul>") },
+        links(entry, "../"),
+    ]
+}
+
+/// All tasks of the results by VM and name, in the order in which they come.
+fn tasks<'s>(system: &System<'s>) -> Vec<(&'s str, &'s str)> {
+    let mut keys = Vec::new();
+    for task in system.entries.iter().flat_map(|(entry, _)| &entry.tasks) {
+        let key = (task.vm.as_str(), task.name.as_str());
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    keys
+}
+
+/// A task over the results.
+fn of_task(system: &System<'_>, &(vm, name): &(&str, &str)) -> String {
+    let mut points = Vec::new();
+    let mut rows = Vec::new();
+    for (entry, changes) in &system.entries {
+        let of_task = changes.iter().filter(|change| {
+            change
+                .task
+                .as_ref()
+                .is_some_and(|(of, task)| (of.as_str(), task.as_str()) == (vm, name))
+        });
+        let changed: Vec<String> =
+            of_task.map(|change| marked(change.what.good(), &change.what.text())).collect();
+        let changed = changed.join("<br>");
+        let found = entry.tasks.iter().find(|task| task.vm == vm && task.name == name);
+        if let Some(task) = found {
+            points.push(Point {
+                date: shown(entry.time),
+                deadline_ns: task.deadline_ns,
+                bound_ns: task.bound.ns(),
+                executed_ns: task.executed_ns,
+            });
+        }
+        match found {
+            Some(task) => rows.push(task_row(entry, task, changed)),
+            // It has gone.
+            None if !changed.is_empty() => {
+                let none = || "–".to_owned();
+                let command = entry.kind.as_str().into();
+                rows.push(vec![
+                    date(entry),
+                    command,
+                    none(),
+                    none(),
+                    none(),
+                    none(),
+                    none(),
+                    changed,
+                ]);
+            }
+            None => {}
+        }
+    }
+    let title = format!("{vm} {name}");
+    let drawing = line::drawing(&title, &points).unwrap_or_default();
+    format!("<h3>{}</h3>\n{drawing}{}", escape(&title), table(&title, &TASK, &rows))
+}
+
+const TASK: [&str; 8] = [
+    "date",
+    "command",
+    ">deadline",
+    ">bound",
+    ">longest executed",
+    ">of the bound",
+    ">missed",
+    "changed",
+];
+
+fn task_row(entry: &Entry, task: &Task, changed: String) -> Vec<String> {
+    let both = task.executed_ns.zip(task.bound.ns());
+    let share = both.and_then(|(executed, bound)| percent(executed, bound));
+    let share = share.map_or("–".into(), |share| format!("{share} %"));
+    let is_above = task.exact && both.is_some_and(|(executed, bound)| executed > bound);
+    let executed = match task.executed_ns {
+        Some(_) if is_above => {
+            marked(Some(false), &format!("{}, above the bound", some_time(task.executed_ns)))
+        }
+        ns => some_time(ns),
+    };
+    let missed = match (task.missed, task.jobs) {
+        (Some(missed), Some(jobs)) => {
+            let text = format!("{} of {}", count(missed), count(jobs));
+            if missed > 0 { marked(Some(false), &text) } else { text }
+        }
+        _ => "–".into(),
+    };
+    let has_bound = !matches!(task.bound, Bound::NotStated);
+    vec![
+        date(entry),
+        entry.kind.as_str().into(),
+        some_time(task.deadline_ns),
+        bound(task.bound, task.deadline_ns.filter(|_| has_bound)),
+        executed,
+        share,
+        missed,
+        changed,
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_of_other_names_are_other_files_in_their_folder() {
+        let names = ["rover", "Rover", "../../etc/passwd", "", "ä", "ö", "a/b", "a-b"];
+        let mut paths: Vec<String> = names.map(path).into();
+        for path in &paths {
+            let name = path.strip_prefix("systems/").expect("in its folder");
+            assert!(!name.contains(['/', '\\']) && !name.starts_with('.'), "{path}");
+        }
+        paths.sort();
+        paths.dedup();
+        assert_eq!(paths.len(), names.len());
+    }
+}

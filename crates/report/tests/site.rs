@@ -1,0 +1,162 @@
+//! The pages of a site: what changed is shown, whatever names contain.
+
+mod history;
+mod structure;
+
+use report::site::{Bound, Page, Site};
+
+use history::{history, hostile, rover};
+use structure::check_structure;
+
+/// The pages, each of which is looked at.
+fn pages(site: &Site) -> Vec<Page> {
+    let pages = site.pages();
+    for page in &pages {
+        check_structure(&page.html);
+        for word in ["http:", "https:", "@import", "<link", "style=\"", "<script"] {
+            assert!(!page.html.contains(word), "{word} is in {}", page.path);
+        }
+        assert!(page.html.contains("default-src 'none'"));
+    }
+    pages
+}
+
+/// The page of a system.
+fn system<'p>(pages: &'p [Page], name: &str) -> &'p str {
+    let path = format!("systems/{name}-");
+    let page = pages.iter().find(|page| page.path.starts_with(&path));
+    &page.unwrap_or_else(|| panic!("no page of {name}")).html
+}
+
+#[track_caller]
+fn in_order(html: &str, parts: &[&str]) {
+    let mut from = 0;
+    for part in parts {
+        let at = html[from..].find(part).unwrap_or_else(|| panic!("{part} does not follow"));
+        from += at + part.len();
+    }
+}
+
+#[test]
+fn the_index_has_each_system_with_its_latest_result_and_then_all_results() {
+    let pages = pages(&history());
+    let index = &pages[0];
+    assert_eq!((pages.len(), index.path.as_str()), (3, "index.html"));
+    in_order(
+        &index.html,
+        &[
+            "<h2>Systems</h2>",
+            ">arm</a>",
+            ">rover</a></th><td class=\"n\">3</td><td>2026-11-03 00:00</td><td>prove</td>",
+            "✗ does not hold",
+            "1 of 2</strong>",
+            "0 of 1</strong>",
+            "verdict: holds → does not hold, 1\u{a0}bound lost",
+            "<h2>All results, the newest first</h2>",
+            "2026-11-03 00:00",
+            "2026-11-02 00:00 *",
+            "2026-11-02 00:00<",
+            "1\u{a0}bound longer",
+            "results/b/report.html",
+            "2026-11-01 00:00",
+            "cannot tell",
+            "* The result does not say when it was made",
+        ],
+    );
+    for page in &pages[1..] {
+        assert!(index.html.contains(&format!("href=\"{}\"", page.path)), "{}", page.path);
+    }
+}
+
+#[test]
+fn a_system_shows_what_changed_in_the_order_of_time() {
+    let pages = pages(&history());
+    let rover = system(&pages, "rover");
+    in_order(
+        rover,
+        &[
+            "<h1>rover</h1>",
+            "2026-11-01 00:00</th>",
+            "2026-11-02 00:00</th>",
+            "drive wheels: bound longer by 10.0 µs: 150.0 µs → 160.0 µs",
+            "../results/b/report.html",
+            "2026-11-03 00:00</th>",
+            "✗ verdict: holds → does not hold",
+            "drive terrain: <strong class=\"bad\">✗ no bound any more",
+            "COUNTEREXAMPLE: task <code>wheels</code>",
+            "<h3>drive wheels</h3>",
+            "<path class=\"run-line\"",
+            "<path class=\"bound-line\"",
+            "5.000 ms</td><td class=\"n\">150.0 µs</td><td class=\"n\">110.0 µs</td>\
+             <td class=\"n\">73.4 %</td><td class=\"n\">0 of 400</td><td class=\"changed\"></td>",
+            "bound longer by 10.0 µs",
+            "170.0 µs, above the bound",
+            "<h3>drive terrain</h3>",
+            "✗ 3 of 400",
+        ],
+    );
+    assert!(!rover.contains("shorter") && !rover.contains("new</li>"));
+    // One result has nothing before it.
+    let arm = system(&pages, "arm");
+    assert!(!arm.contains("→") && arm.contains("100.0 µs"), "{arm}");
+}
+
+#[test]
+fn commands_are_compared_with_what_they_ask() {
+    let with = |change: fn(&mut Site)| {
+        let mut site = Site { entries: vec![rover("a", 0, 150, 110), rover("b", 1, 140, 110)] };
+        change(&mut site);
+        system(&pages(&site), "rover").to_owned()
+    };
+    assert!(with(|_| {}).contains("bound shorter by 10.0 µs: 150.0 µs → 140.0 µs"));
+    // A run asks something else than a proof, and may not state bounds.
+    let run = with(|site| {
+        site.entries[1].kind = report::site::Kind::Run;
+        site.entries[1].verdict = "not well".into();
+        site.entries[1].tasks[0].bound = Bound::NotStated;
+        site.entries[1].tasks.remove(1);
+        site.entries.push(rover("c", 2, 150, 110));
+    });
+    assert!(!run.contains('→') && !run.contains("any more"), "{run}");
+    let other = with(|site| {
+        site.entries[1].tasks[0].deadline_ns = Some(4_000_000);
+        site.entries[1].tasks[1].name = "map".into();
+    });
+    in_order(
+        &other,
+        &[
+            "drive wheels: deadline: 5.000 ms → 4.000 ms",
+            "drive map: new",
+            "drive terrain: not there any more",
+        ],
+    );
+    // Times of this host refute no bound.
+    let host = with(|site| {
+        for task in &mut site.entries[1].tasks {
+            (task.executed_ns, task.exact) = (Some(9_000_000), false);
+        }
+    });
+    assert!(!host.contains("above the bound"));
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    for page in pages(&hostile()) {
+        assert!(!page.html.contains("<img") && !page.html.contains('\u{202e}'));
+        assert!(page.html.contains("&lt;/title&gt;&lt;script&gt;"));
+    }
+}
+
+#[test]
+fn much_and_nothing_are_shown() {
+    assert_eq!(pages(&Site::default()).len(), 1);
+    let mut many = rover("a", 0, 150, 110);
+    let task = many.tasks[0].clone();
+    many.tasks = (0..1_000)
+        .map(|number| report::site::Task { name: format!("t{number}"), ..task.clone() })
+        .collect();
+    many.tasks[0].bound = Bound::Ns(u64::MAX);
+    many.tasks[1].executed_ns = Some(0);
+    let site = Site { entries: vec![many] };
+    assert!(system(&pages(&site), "rover").contains("800\u{a0}tasks more"));
+}
