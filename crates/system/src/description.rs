@@ -401,11 +401,13 @@ impl System {
         let overheads = self.platform.value.overheads?;
         let sharing = || self.vms.iter().filter(|vm| vm.vcpus.iter().any(|it| it.server.is_some()));
         let interrupts = sharing().map(Vm::interrupts_max).max().unwrap_or(policy::pace::KICKS_MAX);
-        let waits = sharing().map(Vm::lock_waits).max().unwrap_or(0);
         // Who is kicked takes the interrupt to which others rang, as one of a device, for which it takes the lock once more.
         let hears = |(index, vm): &(usize, &Vm)| {
             vm.vcpus.iter().any(|it| it.server.is_some()) && self.rings_for(*index).next().is_some()
         };
+        // A VCPU with a PCPU of its own is kicked for rings, too.
+        let rung = self.vms.iter().enumerate().filter(|it| self.rings_for(it.0).next().is_some());
+        let waits = sharing().chain(rung.map(|it| it.1)).map(Vm::lock_waits).max().unwrap_or(0);
         let ring = |(_, vm): (usize, &Vm)| {
             overheads.interrupt.0.saturating_add(overheads.lock_waits(vm.lock_waits()).0)
         };

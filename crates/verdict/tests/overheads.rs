@@ -214,6 +214,19 @@ fn rings_for_a_vm_with_siblings_wait_for_their_lock() {
     assert_eq!(kick("ring_every = \"1ms\"\n") - kick(""), 900 + 5_000);
 }
 
+/// A VCPU with a PCPU of its own is kicked for a ring, and takes the lock for the kick as well as for the interrupt.
+#[test]
+fn rings_for_vcpus_with_pcpus_of_their_own_wait_twice_for_the_lock() {
+    let kick = |rings: &str| {
+        let channel = format!("[[channel]]\nname = \"pose\"\nfrom = \"b\"\nto = [\"a\"]\n{rings}");
+        let reader = vm("a", "pcpu = 0\n[[vm.vcpu]]\npcpu = 2", &[]);
+        let text =
+            format!("platform = \"qemu-virt\"\n{channel}{reader}{}", vm("b", "pcpu = 1", &[]));
+        system(&text).kicks().unwrap().0.0
+    };
+    assert_eq!(kick("ring_every = \"1ms\"\n") - kick(""), 5_000);
+}
+
 /// An interrupt waits for an access that is on its way, which waits for one of each other CPU.
 #[test]
 fn no_interrupt_is_served_while_an_access_is_on_its_way() {
