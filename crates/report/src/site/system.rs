@@ -70,6 +70,9 @@ const RESULTS: [&str; 8] = [
     "more",
 ];
 
+/// Sentences of a result that is not well; its row says how many more there are.
+const FAILURES_MAX: usize = 20;
+
 fn row(entry: &Entry, changes: &[Change]) -> Vec<String> {
     let said = changes.iter().map(|change| {
         let text = marked(change.what.good(), &change.what.text());
@@ -78,8 +81,10 @@ fn row(entry: &Entry, changes: &[Change]) -> Vec<String> {
             None => format!("<li>{text}</li>"),
         }
     });
-    let failures = entry.failures.iter().take(20).map(|it| format!("<li>{}</li>", prose(it)));
-    let said: String = said.chain(failures).collect();
+    let failures = entry.failures.iter().map(|it| format!("<li>{}</li>", prose(it)));
+    let more = entry.failures.len().saturating_sub(FAILURES_MAX);
+    let more = (more > 0).then(|| format!("<li>and {more} more, in the data</li>"));
+    let said: String = said.chain(failures.take(FAILURES_MAX)).chain(more).collect();
     vec![
         date(entry),
         entry.kind.as_str().into(),
@@ -197,6 +202,16 @@ fn task_row(entry: &Entry, task: &Task, changed: String) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn failures_that_are_not_shown_are_counted() {
+        let last_cells = |count: usize| {
+            let failures = vec!["late".into(); count];
+            row(&Entry { failures, ..Entry::default() }, &[]).concat()
+        };
+        assert!(!last_cells(FAILURES_MAX).contains("more"));
+        assert!(last_cells(FAILURES_MAX + 3).contains("<li>and 3 more, in the data</li>"));
+    }
 
     #[test]
     fn pages_of_other_names_are_other_files_in_their_folder() {

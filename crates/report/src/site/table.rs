@@ -5,8 +5,8 @@ use crate::date::shown;
 use crate::proof::page::label::escape;
 use crate::proof::page::units::time;
 
-/// Returns a table of cells that are HTML. Columns whose heading begins with `>` are numbers, and those whose heading begins with `changed` are wide; `name` says what it shows
-/// to those who do not see it.
+/// Returns a table of cells that are HTML. Columns whose heading begins with `>` are numbers, and those whose heading begins
+/// with `changed` are wide. Screen readers say the `name` of the table.
 pub fn table(name: &str, heading: &[&str], rows: &[Vec<String>]) -> String {
     let class = |column: usize| match heading.get(column) {
         Some(title) if title.starts_with('>') => " class=\"n\"",
