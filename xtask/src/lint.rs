@@ -26,6 +26,11 @@ pub fn run(workspace: &Workspace) -> Result<()> {
         .env("RUSTDOCFLAGS", "--deny warnings");
     cargo::run(documentation)?;
 
+    // The Python package is a workspace of its own, which only `make test-python` and releases build.
+    let mut lock = toolchain::host_cargo("update");
+    lock.current_dir(workspace.root().join("python")).args(["--workspace", "--locked", "--quiet"]);
+    cargo::run(lock)?;
+
     let cachescope = workspace.root().join("cachescope");
     let mut plugin = toolchain::host_cargo("clippy");
     plugin
