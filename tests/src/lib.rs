@@ -3,8 +3,7 @@
 //! A [`Vm`] says what runs, a [`Case`] puts VMs together and boots them in
 //! deterministic time, a [`Run`] is what came out. Everything that a test needs
 //! must have been built: `make build`, or `make test`, which does that first.
-//! The description, the image
-//! and the log of every run stay in `target/tmp`.
+//! The description, the image and the log of every run stay in `target/tmp`.
 
 #![forbid(unsafe_code)]
 
@@ -33,6 +32,7 @@ pub fn scratch() -> PathBuf {
 
 /// Returns the hypervisor.
 pub fn hypervisor() -> image::Hypervisor {
-    let found = lab::hypervisor::find(None).and_then(|found| found.load());
+    let found = lab::hypervisor::find(Some(&project().join("build/hypervisor.elf")))
+        .and_then(|found| found.load());
     found.unwrap_or_else(|failure| panic!("{failure}"))
 }

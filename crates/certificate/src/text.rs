@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use crate::names::{Names, plain};
-use crate::windows::windows;
 use policy::server::kind::Kind;
 
+use crate::names::{Names, plain};
+use crate::windows::windows;
 use crate::{Interferer, Lack, Limit, Place, Server, Task, Vcpu};
 
 /// A certificate of a VCPU.

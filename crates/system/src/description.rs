@@ -401,7 +401,7 @@ impl System {
         let overheads = self.platform.value.overheads?;
         let sharing = || self.vms.iter().filter(|vm| vm.vcpus.iter().any(|it| it.server.is_some()));
         let interrupts = sharing().map(Vm::interrupts_max).max().unwrap_or(policy::pace::KICKS_MAX);
-        // Who is kicked takes the interrupt to which others rang, as one of a device, for which it takes the lock once more.
+        // A VCPU that is kicked takes the interrupt of a ring like that of a device: it takes the lock once more.
         let hears = |(index, vm): &(usize, &Vm)| {
             vm.vcpus.iter().any(|it| it.server.is_some()) && self.rings_for(*index).next().is_some()
         };

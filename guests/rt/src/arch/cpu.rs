@@ -59,9 +59,8 @@ pub fn synchronize() {
     unsafe { asm!("dsb sy", "isb", options(nostack, preserves_flags)) }
 }
 
-/// Executes `instructions` instructions (rounded up to a multiple of two) that use only the processor.
-// Most of them are `nop`: an emulator that counts instructions takes a block of them for one, a hundred times as fast as a loop
-// of two.
+/// Executes at least `instructions` instructions, and a few more, that use only the processor.
+// Most of them are `nop`: an emulator that counts instructions adds up a block of them at once, and a loop of two in each round.
 pub fn burn(instructions: u64) {
     let (blocks, rest) = (instructions / BLOCK, instructions % BLOCK);
     // SAFETY: counts in registers.

@@ -17,7 +17,7 @@ pub fn relax() {
     core::hint::spin_loop();
 }
 
-/// Executes `instructions` instructions (rounded up to a multiple of two) that use only the processor.
+/// Executes at least `instructions` instructions, and a few more, that use only the processor.
 pub fn burn(instructions: u64) {
     let rounds = instructions.div_ceil(2).max(1);
     // SAFETY: counts in a register.
