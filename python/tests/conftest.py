@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+
+# Shells start what runs in the background with SIGINT ignored, and processes that tests start would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 EXPERIMENT = """title = "Servers"
 seed = 5
 systems = 40

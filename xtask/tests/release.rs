@@ -84,6 +84,11 @@ fn a_release_has_what_its_systems_need() {
     {
         assert!(main.contains(&file), "{file}");
     }
+    for file in
+        ["packaging/buildroot/external.desc", "packaging/yocto/meta-bulkhead/conf/layer.conf"]
+    {
+        assert!(main.contains(&file), "{file}");
+    }
     for file in ["share/man/man1/bulkhead*.1", "share/zsh/site-functions/_bulkhead"] {
         assert!(main.contains(&file), "{file}");
     }

@@ -21,6 +21,7 @@ const TEXTS: &[&str] = &[
     "SECURITY.md",
     "docs",
     "experiments",
+    "packaging",
     "systems",
 ];
 
@@ -58,7 +59,7 @@ pub fn written_by(command: &Path) -> Result<Files> {
     Ok(files)
 }
 
-/// The command, the hypervisor and the bare-metal guests, with systems, experiments and documents.
+/// The command, the hypervisor and the bare-metal guests, with systems, experiments, documents, and recipes for Buildroot and Yocto.
 pub fn main(workspace: &Workspace, programs: &Programs) -> Result<Files> {
     let mut files = texts(workspace, TEXTS)?;
     files.insert("bulkhead".into(), Source::Program(programs.command()));

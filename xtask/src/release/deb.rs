@@ -69,6 +69,7 @@ Description: several real-time systems on one multicore chip, with checked deadl
 ",
     place: |path| match () {
         () if path.starts_with("share/") => format!("usr/{path}"),
+        () if path.starts_with("packaging/") => format!("usr/share/bulkhead/{path}"),
         () if DOCUMENTS.iter().any(|it| path.starts_with(it)) => {
             format!("usr/share/doc/bulkhead/{path}")
         }
