@@ -21,6 +21,7 @@ fn pair(name: &str, more: &str) -> Case {
         .more(&channel("pose", "plan", &["drive"]))
 }
 
+/// Stands behind P14 of the safety manual.
 #[test]
 fn messages_arrive_whole_and_in_time() {
     let run = pair("channel", "channel.try=1").run().ended();
@@ -95,6 +96,8 @@ fn several_read_what_one_writes() {
 }
 
 /// A VM without an end of a channel has nothing there, and neither has the plan of the hypervisor.
+///
+/// Stands behind P1 of the safety manual.
 #[test]
 fn who_has_no_end_does_not_reach_the_channel() {
     let stranger =
@@ -220,6 +223,8 @@ fn rings_interrupt_the_reader() {
 }
 
 /// A writer that rings as often as it can interrupts the readers as often as the channel allows, and no more after a restart.
+///
+/// Stands behind P15 of the safety manual.
 #[test]
 fn rings_beyond_the_limit_are_refused() {
     let run = Case::new("channel-rings-limit")

@@ -28,6 +28,7 @@ fn a_coloured_vm_starts_again() {
     run.expect("beacon", "beacon: done");
 }
 
+/// Stands behind P1 of the safety manual.
 #[test]
 fn foreign_memory_is_out_of_reach_in_colours_too() {
     let run = Case::new("colors-foreign")

@@ -80,6 +80,7 @@ fn smc_is_answered() {
     survives("smc");
 }
 
+/// Stands behind P2 of the safety manual.
 #[test]
 fn nonsense_hypercalls_are_refused_and_change_nothing() {
     let run = survives("hvc-nonsense");
@@ -120,6 +121,7 @@ fn devices_refuse_odd_accesses() {
     }
 }
 
+/// Stands behind P1 of the safety manual.
 #[test]
 fn nonsense_to_the_interrupt_controller_is_contained() {
     let run = survives("gic-nonsense");

@@ -52,6 +52,7 @@ fn a_vcpu_alone_gets_its_budget_and_no_more() {
     }
 }
 
+/// Stands behind P12 of the safety manual.
 #[test]
 fn a_guest_that_attacks_the_counters_gets_no_more() {
     let vm = greedy("attacker", 300, 200, "supply.attack=1").more(&vcpu(60_000, 200, ""));

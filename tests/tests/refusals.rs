@@ -22,6 +22,7 @@ fn the_unchanged_plan_starts() {
     run.expect("beacon", "beacon: done");
 }
 
+/// Stands behind P17 of the safety manual.
 #[test]
 fn bad_plans_are_refused_with_node_and_property() {
     let mistakes = [
@@ -120,6 +121,8 @@ fn a_plan_for_gicv3_is_refused_on_gicv2() {
 }
 
 /// One bit in each blob, in the blob table and in its digest.
+///
+/// Stands behind P18 of the safety manual.
 #[test]
 fn an_image_with_a_flipped_bit_is_refused() {
     let case = case("flipped");

@@ -38,6 +38,7 @@ fn gets_its_budget(run: &Run, vm: &str, budget_us: i64) {
     assert!(last - first <= SLACK, "{vm}: bursts begin {first}..{last} ticks late");
 }
 
+/// Stands behind P3 of the safety manual.
 #[test]
 fn every_kind_of_server_gives_its_budget() {
     for kind in ["periodic", "deferrable", "sporadic"] {

@@ -262,6 +262,8 @@ proptest! {
     }
 
     /// VM a has the even pages, VM b the odd ones: two colours.
+    ///
+    /// Stands behind P11 of the safety manual.
     #[test]
     fn disjoint_colors_never_evict_each_other(
         steps in prop::collection::vec((0_usize..2, 0_u64..2000, any::<bool>()), 1..3000),

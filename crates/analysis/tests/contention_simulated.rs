@@ -226,6 +226,7 @@ fn simulated_times_are_within_bounds(systems: u32) {
     assert!(mean > 0.5, "bounds are {mean:.3} of what was simulated");
 }
 
+/// Stands behind P8 of the safety manual.
 #[test]
 fn thousands_of_systems_stay_within_their_bounds() {
     simulated_times_are_within_bounds(2_000);

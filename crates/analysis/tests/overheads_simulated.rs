@@ -224,6 +224,7 @@ fn kicks_for_a_vcpu_with_budget_leave_that_of_the_one_below() {
     compare(&drawn, &mut Tightness::default()).unwrap();
 }
 
+/// Stands behind P6 of the safety manual.
 #[test]
 fn systems_with_overheads_and_storms_stay_within_their_bounds() {
     bounds_hold(10_000, drawn());

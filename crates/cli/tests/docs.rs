@@ -132,37 +132,6 @@ fn the_book_says_of_which_version_it_is() {
     assert!(shown.contains(title), "{shown}");
 }
 
-/// Each row of the table in the safety manual names a file with a test of that name, which `make test` runs.
-#[test]
-fn each_promise_of_the_safety_manual_has_a_test() {
-    let page = fs::read_to_string(Path::new(ROOT).join("docs/safety-manual.md")).expect("a page");
-    let (_, section) = page.split_once("## From promises to tests\n").expect("a section");
-    let rows = section.lines().filter(|line| line.starts_with('|') && line.contains(".rs`"));
-    let mut number = 0;
-    for row in rows {
-        let [promise, file, name] =
-            row.trim_matches('|').split('|').map(str::trim).collect::<Vec<_>>()[..]
-        else {
-            panic!("{row}");
-        };
-        let [file, name] = [file, name].map(|it| it.trim_matches('`'));
-        number += 1;
-        assert!(number > 1 || !promise.is_empty(), "{row}");
-        let text = fs::read_to_string(Path::new(ROOT).join(file))
-            .unwrap_or_else(|it| panic!("{file}: {it}"));
-        let (before, _) = text
-            .split_once(&format!("fn {name}("))
-            .unwrap_or_else(|| panic!("{file} has no {name}"));
-        // Attributes stand between the test and the code above it.
-        let attributes = before.rsplit("\n\n").next().expect("a part");
-        assert!(
-            attributes.contains("#[test]") && !attributes.contains("#[ignore"),
-            "{file}: {name} is not run"
-        );
-    }
-    assert!(number > 20, "{number}");
-}
-
 /// The first block of code of this kind.
 fn block<'a>(page: &'a str, kind: &str) -> &'a str {
     let start = page.split_once(&format!("```{kind}\n")).expect("a block").1;

@@ -94,6 +94,7 @@ fn equal(_name: &str, found: &[u8], expected: &[u8]) -> bool {
     found == expected
 }
 
+/// Stands behind P20 of the safety manual.
 #[test]
 fn a_killed_command_leaves_no_half_written_file() {
     let times = campaign("BULKHEAD_KILLS", 12);

@@ -55,6 +55,7 @@ fn prove(file: &Path, out: &Path, more: &[&str]) -> (Option<i32>, Value) {
     (output.status.code(), document)
 }
 
+/// Stands behind P11 of the safety manual.
 #[test]
 fn a_system_that_is_isolated_is_proven() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -182,6 +183,8 @@ fn a_published_figure_is_confirmed() {
 }
 
 /// Bounds are theorems, too. Where Coq is installed it checks them; otherwise the proof says that nobody did.
+///
+/// Stands behind P9 of the safety manual.
 #[test]
 fn bounds_are_theorems_that_coq_checks_where_it_is_installed() {
     let folder = tempfile::tempdir().expect("a folder");

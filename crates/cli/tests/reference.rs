@@ -1,5 +1,5 @@
-//! The reference of the command line and of the hypervisor's calls, which are written out of
-//! `--help` and the documentation in the code.
+//! Pages that are written out of the code: the reference of the command line out of `--help`, that of the hypervisor's calls
+//! out of their documentation, and the table of the safety manual out of what tests say.
 
 use std::fs;
 use std::path::Path;
@@ -14,14 +14,14 @@ const WRITE: &str = "BULKHEAD_WRITE_REFERENCE";
 
 /// The page is what is in the repository; with [`WRITE`] it is from now on.
 fn assert_current(page: &str, text: &str) {
-    let file = Path::new(ROOT).join("docs/reference").join(page);
+    let file = Path::new(ROOT).join("docs").join(page);
     if std::env::var_os(WRITE).is_some() {
         fs::write(&file, text).expect("the page can be written");
     }
     let kept = fs::read_to_string(&file).unwrap_or_default();
     assert!(
         kept == text,
-        "docs/reference/{page} is not current: {WRITE}=1 cargo test -p bulkhead --test reference"
+        "docs/{page} is not current: {WRITE}=1 cargo test -p bulkhead --test reference"
     );
 }
 
@@ -58,7 +58,7 @@ fn every_command_is_in_the_reference() {
     for command in ["## bulkhead check\n", "### bulkhead trace compare\n"] {
         assert!(page.contains(command), "{command}");
     }
-    assert_current("cli.md", &format!("{}\n", page.trim_end()));
+    assert_current("reference/cli.md", &format!("{}\n", page.trim_end()));
 }
 
 /// What stands above an item, without links.
@@ -154,5 +154,81 @@ fn every_call_is_in_the_reference() {
          ## Values\n\n| name | value | meaning |\n| --- | ---: | --- |\n{values}\n{lists}"
     );
     assert!(page.contains("### LOCK: 0xC600000A\n") && page.contains("| `Denied` | -13 |"));
-    assert_current("abi.md", &format!("{}\n", page.trim_end()));
+    assert_current("reference/abi.md", &format!("{}\n", page.trim_end()));
+}
+
+/// How the line begins by which a test says behind which promises it stands.
+const STANDS_BEHIND: &str = "/// Stands behind ";
+
+/// How this line ends.
+const OF_THE_MANUAL: &str = " of the safety manual.";
+
+/// A test that `make test` runs, behind a promise.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Evidence {
+    promise: usize,
+    file: String,
+    test: String,
+}
+
+/// The tests of a file that stand behind promises.
+fn evidence(file: &str, text: &str) -> Vec<Evidence> {
+    let mut found = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let Some(rest) = line.trim_start().strip_prefix(STANDS_BEHIND) else { continue };
+        let numbers = rest.strip_suffix(OF_THE_MANUAL).unwrap_or_else(|| panic!("{file}: {line}"));
+        let below = text.lines().skip(index + 1).map(str::trim);
+        let attributes: Vec<_> = below.clone().take_while(|it| it.starts_with("#[")).collect();
+        let function = below.skip(attributes.len()).next().unwrap_or_default();
+        let name = function.strip_prefix("fn ").and_then(|it| it.split_once('('));
+        let name = name.unwrap_or_else(|| panic!("{file}: `{line}` stands above no function")).0;
+        let run = attributes.contains(&"#[test]")
+            && attributes.iter().all(|it| !it.starts_with("#[ignore"));
+        assert!(run, "{file}: {name} is not run");
+        for number in numbers.split(" and ") {
+            let promise = number.strip_prefix('P').and_then(|it| it.parse().ok());
+            let promise = promise.unwrap_or_else(|| panic!("{file}: {line}"));
+            found.push(Evidence { promise, file: file.into(), test: name.into() });
+        }
+    }
+    found
+}
+
+/// Each promise has a test, and each test that stands behind a promise is in the table.
+#[test]
+fn each_promise_of_the_safety_manual_has_tests() {
+    let tracked = Command::new("git").current_dir(ROOT).args(["ls-files", "*.rs"]).output();
+    let tracked = String::from_utf8(tracked.expect("git starts").stdout).expect("text");
+    let mut found = Vec::new();
+    for file in tracked.lines() {
+        // A file that is removed and not yet committed has no tests.
+        let Ok(text) = fs::read_to_string(Path::new(ROOT).join(file)) else { continue };
+        found.extend(evidence(file, &text));
+    }
+    found.sort();
+
+    let page = fs::read_to_string(Path::new(ROOT).join("docs/safety-manual.md")).expect("a page");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| P"));
+    let promises: Vec<_> = rows.filter(|row| !row.contains(".rs`")).collect();
+    for (index, row) in promises.iter().enumerate() {
+        let number = index + 1;
+        assert!(row.starts_with(&format!("{number} | ")), "P{number} comes next, not: P{row}");
+        assert!(found.iter().any(|it| it.promise == number), "no test stands behind P{number}");
+    }
+    let header = "| promise | file | test |\n|---|---|---|\n";
+    let (before, _) = page.split_once(header).unwrap_or((&page, ""));
+    let mut text = format!("{before}{header}");
+    for Evidence { promise, file, test } in &found {
+        assert!((1..=promises.len()).contains(promise), "{file}: there is no promise P{promise}");
+        text.push_str(&format!("| P{promise} | `{file}` | `{test}` |\n"));
+    }
+    assert_current("safety-manual.md", &text);
+}
+
+#[test]
+#[should_panic = "tests/a.rs: holds is not run"]
+fn a_test_that_is_not_run_stands_behind_nothing() {
+    let text =
+        "/// Stands behind P1 of the safety manual.\n#[test]\n#[ignore = \"long\"]\nfn holds() {\n";
+    evidence("tests/a.rs", text);
 }

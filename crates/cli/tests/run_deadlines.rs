@@ -82,6 +82,7 @@ fn releases_that_are_dropped_make_no_other_job_late() {
     assert!((37..=40).contains(&jobs) && (1..=3).contains(&misses), "{short}");
 }
 
+/// Stands behind P5 of the safety manual.
 #[test]
 fn times_above_bounds_are_said_and_why_they_can_be() {
     let tasks = [("fast", "50us", "5ms", "5ms")];
@@ -100,6 +101,7 @@ fn times_above_bounds_are_said_and_why_they_can_be() {
     assert!(text.contains("not well: task `fast` of VM `rt` took 10"), "{text}");
 }
 
+/// Stands behind P19 of the safety manual.
 #[test]
 fn all_is_not_well_where_nobody_looked() {
     let tasks = [
@@ -165,6 +167,8 @@ fn a_guest_that_sleeps_for_ever_can_be_ended() {
 
 /// Data from a task of one VM to a task of another one: as old as the bound allows where the reader
 /// starts just before the writer is done, and never older. The guests measure it, and so does the run.
+///
+/// Stands behind P10 of the safety manual.
 #[test]
 fn data_of_a_chain_is_no_older_than_its_bound() {
     let root = Path::new(ROOT);
@@ -246,6 +250,8 @@ fn rings_release_jobs_within_the_bound_of_their_chain() {
 
 /// A VM rings from two PCPUs without a pause, one of them that of the reader: neither the task that its rings release nor the
 /// one below takes longer than its bound, which knows the limit on rings only.
+///
+/// Stands behind P15 of the safety manual.
 #[test]
 fn a_writer_that_rings_without_a_pause_makes_no_task_late() {
     let guest = |name: &str| format!("kernel = \"{ROOT}/build/guests/{name}.bin\"");

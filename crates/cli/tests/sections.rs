@@ -79,6 +79,7 @@ fn assert_as_simulated(recorded: &Recorded, vms: &[&str], simulated: &BTreeMap<S
     }
 }
 
+/// Stands behind P7 of the safety manual.
 #[test]
 fn the_case_study_executes_as_it_is_simulated() {
     for scheme in ["mpcp", "vmpcp", "overrun"] {

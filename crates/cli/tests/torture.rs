@@ -236,6 +236,7 @@ fn torture(seed: u64, milliseconds: u64, time: Time, totals: &mut Totals) {
     }
 }
 
+/// Stands behind P2 of the safety manual.
 #[test]
 fn no_deadline_is_missed_beside_a_vm_that_executes_anything() {
     let mut totals = Totals::default();

@@ -61,6 +61,7 @@ fn assert_passed(out: &str, vms: &[(&str, u32)]) {
     }
 }
 
+/// Stands behind P13 of the safety manual.
 #[test]
 fn sections_that_never_end_delay_nobody_for_longer_than_planned() {
     let guest = |name: &str| format!("{:?}", project().join(format!("build/guests/{name}.bin")));

@@ -11,6 +11,7 @@ fn all(changes: usize, run: impl Fn() + Send + Sync + 'static) {
     model.check(run);
 }
 
+/// Stands behind P14 of the safety manual.
 #[test]
 fn no_message_is_torn() {
     all(3, || channel::real::run(1, 2, 1));

@@ -102,6 +102,7 @@ fn some_with_locks(vms: Vms) {
     some(cpus::real::run, vms);
 }
 
+/// Stands behind P16 of the safety manual.
 #[test]
 fn what_is_sent_comes() {
     some(cpus::real::run, APART);

@@ -76,6 +76,7 @@ const END: u64 = 400;
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(testing::cases(15_000)))]
 
+    /// Stands behind P3 of the safety manual.
     #[test]
     fn decisions_are_those_of_the_definitions(
         policies in policies(),

@@ -131,6 +131,7 @@ fn check_windows(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_500))]
 
+    /// Stands behind P12 of the safety manual.
     #[test]
     fn nobody_makes_more_accesses_than_its_budget_has(system in system()) {
         let Some((simulation, seen)) = simulate(&system) else { return Ok(()) };

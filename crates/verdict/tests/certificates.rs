@@ -427,6 +427,8 @@ fn rich(kind: &str) -> String {
 
 /// Theorems about servers of each kind, jitter, blocking, suspensions and the background: a bound that is a nanosecond less
 /// is refused, and so is a parameter that is worse.
+///
+/// Stands behind P9 of the safety manual.
 #[test]
 fn mistakes_in_theorems_of_each_class_are_refused() {
     let Some(proofs) = proofs() else { return };

@@ -164,6 +164,7 @@ fn observed(jobs: &[Vec<(u64, u64)>], events: bool, latest: bool) -> (u64, u64) 
     (reaction, age)
 }
 
+/// Stands behind P10 of the safety manual.
 #[test]
 fn no_chain_takes_longer_than_its_bound() {
     let [mut bounded, mut close, mut events, mut refuted] = [0; 4];

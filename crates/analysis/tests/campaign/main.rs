@@ -79,6 +79,7 @@ fn number(name: &str, default: u64) -> u64 {
     env::var(name).ok().map_or(default, |text| text.parse().expect(name))
 }
 
+/// Stands behind P5 of the safety manual.
 #[test]
 fn thousands_of_systems_stay_within_their_bounds() {
     let mut progress = Progress { seed: number("BULKHEAD_SEED", 1), ..Progress::default() };

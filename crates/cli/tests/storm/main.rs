@@ -196,6 +196,8 @@ fn place(gic: u32, attackers: usize, victim_first: bool, victim: Victim) -> Plac
 }
 
 /// One of each kind, in turns on both controllers, from one to three PCPUs, before and behind the victim.
+///
+/// Stands behind P4 of the safety manual.
 #[test]
 fn a_storm_takes_nothing_from_a_neighbour() {
     let works = Victim::Works(1);
@@ -220,6 +222,8 @@ fn a_storm_takes_nothing_from_a_neighbour() {
 }
 
 /// The bounds of `bulkhead check` hold.
+///
+/// Stands behind P4 of the safety manual.
 #[test]
 fn a_storm_delays_no_task_beyond_its_bound() {
     hold([
