@@ -177,9 +177,9 @@ fn evidence(file: &str, text: &str) -> Vec<Evidence> {
     for (index, line) in text.lines().enumerate() {
         let Some(rest) = line.trim_start().strip_prefix(STANDS_BEHIND) else { continue };
         let numbers = rest.strip_suffix(OF_THE_MANUAL).unwrap_or_else(|| panic!("{file}: {line}"));
-        let below = text.lines().skip(index + 1).map(str::trim);
+        let mut below = text.lines().skip(index + 1).map(str::trim);
         let attributes: Vec<_> = below.clone().take_while(|it| it.starts_with("#[")).collect();
-        let function = below.skip(attributes.len()).next().unwrap_or_default();
+        let function = below.nth(attributes.len()).unwrap_or_default();
         let name = function.strip_prefix("fn ").and_then(|it| it.split_once('('));
         let name = name.unwrap_or_else(|| panic!("{file}: `{line}` stands above no function")).0;
         let run = attributes.contains(&"#[test]")
