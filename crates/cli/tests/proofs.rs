@@ -98,7 +98,12 @@ fn proofs_over_time_are_shown_beside_each_other() {
     let mut bounds = Vec::new();
     for wcet in ["1.4ms", "1.6ms"] {
         let out = folder.path().join("out");
-        let (status, document) = prove(&pair(folder.path(), wcet), &out, &["--simulate", "1s"]);
+        let file = pair(folder.path(), wcet);
+        let text = fs::read_to_string(&file).expect("a description");
+        let chain =
+            "[[chain]]\nname = \"through\"\nsteps = [\"rt.fast\", \"rt.slow\"]\nmax_age = \"1s\"\n";
+        fs::write(&file, text + chain).expect("written");
+        let (status, document) = prove(&file, &out, &["--simulate", "1s"]);
         assert_eq!(status, Some(0), "{document:#}");
         let tasks = document["tasks"].as_array().expect("tasks");
         let slow = tasks.iter().find(|task| task["task"] == "slow").expect("a task");
@@ -118,7 +123,11 @@ fn proofs_over_time_are_shown_beside_each_other() {
     assert!(links.iter().all(|link| site.join(link).is_file()), "{links:?}");
     let system = links.iter().find(|link| link.starts_with("systems/")).expect("its page");
     let page = fs::read_to_string(site.join(system)).expect("a page");
-    assert!(page.contains("rt slow: bound longer by "), "{page}");
+    for subject in ["rt slow", "reaction of chain through", "data age of chain through"] {
+        assert!(page.contains(&format!("{subject}: bound longer by ")), "{subject}: {page}");
+    }
+    let (_, age) = page.split_once("<h3>data age of chain through</h3>").expect("a section");
+    assert!(age.contains("<path class=\"run-line\"") && age.contains("1.000 s"), "{age}");
     assert!(
         page.contains("<path class=\"bound-line\"") && page.contains("<path class=\"run-line\"")
     );

@@ -138,17 +138,16 @@ mod tests {
         fs::remove_dir_all(&one).expect("removed");
         assert_eq!(written(&[&two], &site).results, 2);
         let mut pages = Vec::new();
-        let mut tasks = Vec::new();
+        let mut timed = Vec::new();
         for found in Folder::open(&site).expect("a site").kept().expect("results") {
             assert!(found.entry.dated && found.entry.version.is_some());
             pages.extend(found.report.map(|page| String::from_utf8(page).expect("text")));
-            tasks.extend(found.entry.tasks);
+            timed.extend(found.entry.timed);
         }
         pages.sort();
         assert_eq!(pages, ["page one", "page two"]);
-        let expected = |bound_ns| report::site::Task {
-            vm: "drive".into(),
-            name: "wheels".into(),
+        let expected = |bound_ns| report::site::Timed {
+            subject: report::site::Subject::Task { vm: "drive".into(), name: "wheels".into() },
             deadline_ns: Some(5_000),
             bound: report::site::Bound::Ns(bound_ns),
             executed_ns: Some(900),
@@ -156,8 +155,8 @@ mod tests {
             jobs: Some(20),
             missed: Some(0),
         };
-        tasks.sort_by_key(|task| task.bound.ns());
-        assert_eq!(tasks, [expected(1_000), expected(1_200)]);
+        timed.sort_by_key(|it| it.bound.ns());
+        assert_eq!(timed, [expected(1_000), expected(1_200)]);
         let index = fs::read_to_string(site.join("index.html")).expect("a page");
         assert!(index.contains("1\u{a0}bound longer") && index.contains("/report.html"), "{index}");
     }

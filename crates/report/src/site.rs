@@ -19,7 +19,7 @@ mod system;
 mod table;
 
 pub use change::{Change, What};
-pub use data::{Bound, Entry, Kind, Task};
+pub use data::{Bound, Entry, Kind, Subject, Timed};
 
 /// All results.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -3,7 +3,7 @@
 mod history;
 mod structure;
 
-use report::site::{Bound, Page, Site};
+use report::site::{Bound, Page, Site, Subject, Timed};
 
 use history::{history, hostile, rover};
 use structure::check_structure;
@@ -49,8 +49,8 @@ fn the_index_has_each_system_with_its_latest_result_and_then_all_results() {
             ">arm</a>",
             ">rover</a></th><td class=\"n\">3</td><td>2026-11-03 00:00</td><td>prove</td>",
             "✗ does not hold",
+            "2 of 3</strong>",
             "1 of 2</strong>",
-            "0 of 1</strong>",
             "verdict: holds → does not hold, 1\u{a0}bound lost",
             "<h2>All results, the newest first</h2>",
             "2026-11-03 00:00",
@@ -113,14 +113,14 @@ fn commands_are_compared_with_what_they_ask() {
     let run = with(|site| {
         site.entries[1].kind = report::site::Kind::Run;
         site.entries[1].verdict = "not well".into();
-        site.entries[1].tasks[0].bound = Bound::NotStated;
-        site.entries[1].tasks.remove(1);
+        site.entries[1].timed[0].bound = Bound::NotStated;
+        site.entries[1].timed.remove(1);
         site.entries.push(rover("c", 2, 150, 110));
     });
     assert!(!run.contains('→') && !run.contains("any more"), "{run}");
     let other = with(|site| {
-        site.entries[1].tasks[0].deadline_ns = Some(4_000_000);
-        site.entries[1].tasks[1].name = "map".into();
+        site.entries[1].timed[0].deadline_ns = Some(4_000_000);
+        site.entries[1].timed[1].subject = Subject::Task { vm: "drive".into(), name: "map".into() };
     });
     in_order(
         &other,
@@ -132,11 +132,38 @@ fn commands_are_compared_with_what_they_ask() {
     );
     // Times of this host refute no bound.
     let host = with(|site| {
-        for task in &mut site.entries[1].tasks {
-            (task.executed_ns, task.exact) = (Some(9_000_000), false);
+        for timed in &mut site.entries[1].timed {
+            (timed.executed_ns, timed.exact) = (Some(9_000_000), false);
         }
     });
     assert!(!host.contains("above the bound"));
+}
+
+#[test]
+fn chains_are_followed_like_tasks() {
+    let mut site = Site { entries: vec![rover("a", 0, 150, 110), rover("b", 1, 150, 110)] };
+    let reaction = &mut site.entries[1].timed[2];
+    (reaction.bound, reaction.executed_ns) = (Bound::Ns(29_000_000), Some(30_000_000));
+    let age = Timed { subject: Subject::Age("avoid".into()), ..reaction.clone() };
+    site.entries[1].timed.push(age);
+    let pages = pages(&site);
+    assert!(pages[0].html.contains("1\u{a0}bound longer, 1\u{a0}new time of chains"));
+    in_order(
+        system(&pages, "rover"),
+        &[
+            "reaction of chain avoid: bound longer by 5.000 ms: 24.000 ms → 29.000 ms",
+            "data age of chain avoid: new",
+            "<h2>Every task and chain over time</h2>",
+            "<h3>drive wheels</h3>",
+            ">deadline</th>",
+            "<h3>reaction of chain avoid</h3>",
+            ">limit</th>",
+            "28.000 ms</td><td class=\"n\">24.000 ms</td><td class=\"n\">20.000 ms</td>",
+            "✗ 29.000 ms",
+            "✗ 30.000 ms, above the bound",
+            "<h3>data age of chain avoid</h3>",
+        ],
+    );
 }
 
 #[test]
@@ -151,12 +178,13 @@ fn hostile_names_stay_text() {
 fn much_and_nothing_are_shown() {
     assert_eq!(pages(&Site::default()).len(), 1);
     let mut many = rover("a", 0, 150, 110);
-    let task = many.tasks[0].clone();
-    many.tasks = (0..1_000)
-        .map(|number| report::site::Task { name: format!("t{number}"), ..task.clone() })
+    let timed = many.timed[0].clone();
+    many.timed = (0..1_000)
+        .map(|number| Subject::Task { vm: "drive".into(), name: format!("t{number}") })
+        .map(|subject| Timed { subject, ..timed.clone() })
         .collect();
-    many.tasks[0].bound = Bound::Ns(u64::MAX);
-    many.tasks[1].executed_ns = Some(0);
+    many.timed[0].bound = Bound::Ns(u64::MAX);
+    many.timed[1].executed_ns = Some(0);
     let site = Site { entries: vec![many] };
-    assert!(system(&pages(&site), "rover").contains("800\u{a0}tasks more"));
+    assert!(system(&pages(&site), "rover").contains("<p>800 more are in the data.</p>"));
 }

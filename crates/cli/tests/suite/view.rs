@@ -176,3 +176,27 @@ fn only_a_site_or_an_empty_folder_becomes_a_site() {
     let hidden = |(name, _): &(String, Vec<u8>)| name.contains("/.view-");
     assert!(!files(&sandbox.path("empty")).iter().any(hidden), "nothing unfinished is left");
 }
+
+#[test]
+fn chains_have_lines_with_their_limits() {
+    let sandbox = sandbox!();
+    let system = concat!(env!("CARGO_MANIFEST_DIR"), "/../../systems/chains.toml");
+    let result = sandbox.bulkhead(&["check", system, "--json"]);
+    let checked = result.json();
+    sandbox.write("chains.json", &checked.to_string());
+    sandbox.bulkhead(&["view", "chains.json", "-o", "site"]).assert_status(0);
+    let [index, page] = pages(&sandbox, "site");
+    let chains = checked["analysis"]["chains"].as_array().expect("chains");
+    let tasks: usize =
+        ["plan", "drive"].iter().map(|vm| page.matches(&format!("<h3>{vm} ")).count()).sum();
+    let limits = chains.iter().flat_map(|it| [&it["max_reaction_ns"], &it["max_age_ns"]]);
+    let limits = limits.filter(|it| it.is_u64()).count();
+    assert!(tasks > 0 && limits > 1, "{tasks} {limits}");
+    assert!(index.contains(&format!("<td class=\"n\">{0} of {0}</td>", tasks + limits)), "{index}");
+    for chain in chains {
+        let name = chain["chain"].as_str().expect("a name");
+        for time in ["reaction", "data age"] {
+            assert!(page.contains(&format!("<h3>{time} of chain {name}</h3>")), "{page}");
+        }
+    }
+}

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use report::date;
-use report::site::{Bound, Entry, Kind, Task};
+use report::site::{Bound, Entry, Kind, Subject, Timed};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -103,6 +103,8 @@ struct Proof {
     name: String,
     failures: Vec<String>,
     tasks: Vec<ProofTask>,
+    #[serde(default)]
+    chains: Vec<ProofChain>,
 }
 
 #[derive(Deserialize)]
@@ -112,6 +114,21 @@ struct ProofTask {
     deadline_ns: Option<u64>,
     bound_with_ns: Option<u64>,
     with: Option<Responses>,
+}
+
+#[derive(Deserialize)]
+struct ProofChain {
+    chain: String,
+    max_reaction_ns: Option<u64>,
+    max_age_ns: Option<u64>,
+    bounds_with: ChainTimes,
+    with: ChainTimes,
+}
+
+#[derive(Deserialize)]
+struct ChainTimes {
+    reaction_ns: Option<u64>,
+    age_ns: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -126,15 +143,36 @@ fn bound(ns: Option<u64>) -> Bound {
     ns.map_or(Bound::Missing, Bound::Ns)
 }
 
+/// Limit, bound and longest executed time of a reaction or a data age.
+struct ChainTime {
+    limit_ns: Option<u64>,
+    bound_ns: Option<u64>,
+    executed_ns: Option<u64>,
+}
+
+/// Returns the times of a chain. Chains that events begin have no data age, which then is in no part of the document.
+fn chain(name: String, reaction: ChainTime, age: ChainTime, exact: bool) -> Vec<Timed> {
+    let has_age = age.limit_ns.or(age.bound_ns).or(age.executed_ns).is_some();
+    let timed = |subject, it: ChainTime| Timed {
+        subject,
+        deadline_ns: it.limit_ns,
+        bound: bound(it.bound_ns),
+        executed_ns: it.executed_ns,
+        exact,
+        ..Timed::default()
+    };
+    let age = has_age.then(|| timed(Subject::Age(name.clone()), age));
+    [timed(Subject::Reaction(name), reaction)].into_iter().chain(age).collect()
+}
+
 fn words(ok: bool, yes: &str, no: &str) -> String {
     if ok { yes } else { no }.to_owned()
 }
 
 impl Proof {
     fn entry(self) -> Entry {
-        let task = |it: ProofTask| Task {
-            vm: it.vm,
-            name: it.task,
+        let task = |it: ProofTask| Timed {
+            subject: Subject::Task { vm: it.vm, name: it.task },
             deadline_ns: it.deadline_ns,
             bound: bound(it.bound_with_ns),
             executed_ns: it.with.as_ref().and_then(|with| with.response_max_ns),
@@ -142,12 +180,22 @@ impl Proof {
             jobs: it.with.as_ref().map(|with| with.jobs),
             missed: it.with.as_ref().map(|with| with.missed_deadlines),
         };
+        let chains = self.chains.into_iter().flat_map(|it| {
+            let time = |limit_ns, of: fn(&ChainTimes) -> Option<u64>| ChainTime {
+                limit_ns,
+                bound_ns: of(&it.bounds_with),
+                executed_ns: of(&it.with),
+            };
+            let reaction = time(it.max_reaction_ns, |it| it.reaction_ns);
+            let age = time(it.max_age_ns, |it| it.age_ns);
+            chain(it.chain, reaction, age, true)
+        });
         Entry {
             name: self.name,
             verdict: words(self.ok, "holds", "does not hold"),
             good: Some(self.ok),
             failures: self.failures,
-            tasks: self.tasks.into_iter().map(task).collect(),
+            timed: self.tasks.into_iter().map(task).chain(chains).collect(),
             ..Entry::default()
         }
     }
@@ -160,6 +208,17 @@ struct Run {
     problems: Vec<String>,
     times: String,
     vms: Vec<RunVm>,
+    /// Those of runs that were recorded.
+    #[serde(default)]
+    chains: Vec<RunChain>,
+}
+
+#[derive(Deserialize)]
+struct RunChain {
+    #[serde(flatten)]
+    judged: CheckedChain,
+    reaction_max_ns: Option<u64>,
+    age_max_ns: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -181,9 +240,8 @@ struct RunTask {
 impl Run {
     fn entry(self) -> Entry {
         let exact = self.times == "exact";
-        let task = |vm: &str, it: RunTask| Task {
-            vm: vm.to_owned(),
-            name: it.name,
+        let task = |vm: &str, it: RunTask| Timed {
+            subject: Subject::Task { vm: vm.to_owned(), name: it.name },
             deadline_ns: it.deadline_ns,
             // A task that is not described is not analysed.
             bound: match it.deadline_ns {
@@ -199,6 +257,10 @@ impl Run {
             .vms
             .into_iter()
             .flat_map(|vm| vm.tasks.into_iter().map(move |it| task(&vm.name, it)));
+        let chains = self
+            .chains
+            .into_iter()
+            .flat_map(|it| it.judged.times(it.reaction_max_ns, it.age_max_ns, exact));
         let (verdict, good) = match self.result.as_str() {
             "ok" => ("all is well".into(), Some(true)),
             "failed" => ("not well".into(), Some(false)),
@@ -210,7 +272,7 @@ impl Run {
             verdict,
             good,
             failures: self.problems,
-            tasks: tasks.collect(),
+            timed: tasks.chain(chains).collect(),
             ..Entry::default()
         }
     }
@@ -232,6 +294,27 @@ struct Summary {
 #[derive(Deserialize)]
 struct Analysis {
     pcpus: Vec<Pcpu>,
+    #[serde(default)]
+    chains: Vec<CheckedChain>,
+}
+
+#[derive(Deserialize)]
+struct CheckedChain {
+    chain: String,
+    max_reaction_ns: Option<u64>,
+    max_age_ns: Option<u64>,
+    reaction_ns: Option<u64>,
+    age_ns: Option<u64>,
+}
+
+impl CheckedChain {
+    /// Returns its times, of which the longest were executed.
+    fn times(self, reaction_ns: Option<u64>, age_ns: Option<u64>, exact: bool) -> Vec<Timed> {
+        let time = |limit_ns, bound_ns, executed_ns| ChainTime { limit_ns, bound_ns, executed_ns };
+        let reaction = time(self.max_reaction_ns, self.reaction_ns, reaction_ns);
+        let age = time(self.max_age_ns, self.age_ns, age_ns);
+        chain(self.chain, reaction, age, exact)
+    }
 }
 
 #[derive(Deserialize)]
@@ -255,15 +338,15 @@ struct CheckedTask {
 impl Check {
     /// Plans have no summary: their files name them. The standard input has no name but that of the document.
     fn entry(self, path: &Path) -> Entry {
-        let task = |vm: &str, it: CheckedTask| Task {
-            vm: vm.to_owned(),
-            name: it.task,
+        let task = |vm: &str, it: CheckedTask| Timed {
+            subject: Subject::Task { vm: vm.to_owned(), name: it.task },
             deadline_ns: Some(it.deadline_ns),
             bound: bound(it.wcrt_ns),
-            ..Task::default()
+            ..Timed::default()
         };
         let vcpus = self.analysis.pcpus.into_iter().flat_map(|pcpu| pcpu.vcpus);
         let tasks = vcpus.flat_map(|vcpu| vcpu.tasks.into_iter().map(move |it| task(&vcpu.vm, it)));
+        let chains = self.analysis.chains.into_iter().flat_map(|it| it.times(None, None, false));
         let file = if self.file == "-" { path } else { Path::new(&self.file) };
         let stem = file.file_name().map(|name| name.to_string_lossy().into_owned());
         let stem = stem.as_deref().and_then(|name| name.split('.').next()).unwrap_or_default();
@@ -271,7 +354,7 @@ impl Check {
             name: self.report.map_or_else(|| stem.to_owned(), |report| report.system),
             verdict: words(self.ok, "schedulable", "not schedulable"),
             good: Some(self.ok),
-            tasks: tasks.collect(),
+            timed: tasks.chain(chains).collect(),
             ..Entry::default()
         }
     }
@@ -364,5 +447,47 @@ impl Sweep {
             good: Some(self.ok),
             ..Entry::default()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use verdict::ChainVerdict;
+
+    use super::*;
+    use crate::chains::{Observed, Seen};
+
+    #[test]
+    fn chains_of_runs_have_what_was_seen_beside_their_bounds() {
+        let judged = ChainVerdict {
+            chain: "brake".into(),
+            steps: Vec::new(),
+            reaction_ns: Some(900),
+            max_reaction_ns: Some(1_000),
+            age_ns: None,
+            max_age_ns: None,
+            ok: true,
+            unbounded_step: None,
+            refused_step: None,
+        };
+        let observed = Observed { outputs: 4, reaction_max_ns: Some(800), age_max_ns: None };
+        let document = json!({
+            "result": "ok", "name": "rover", "power_off": true, "problems": [], "times": "exact", "vms": [],
+            "chains": [Seen { observed, judged }],
+        });
+        let read = read(Path::new("run.json"), &document.to_string(), 0);
+        let Ok(Read::Result(entry)) = read else { panic!("a result") };
+        // Events begin the chain: it has no data age.
+        let reaction = Timed {
+            subject: Subject::Reaction("brake".into()),
+            deadline_ns: Some(1_000),
+            bound: Bound::Ns(900),
+            executed_ns: Some(800),
+            exact: true,
+            jobs: None,
+            missed: None,
+        };
+        assert_eq!(entry.timed, [reaction]);
     }
 }

@@ -1,19 +1,19 @@
 //! What changed from one result of a system to the next.
 //!
 //! Verdicts are compared with the last one of the same command, because each command asks another question. So are the
-//! tasks that are there: a run also shows tasks that only its guests know. Bounds and deadlines are those of the system,
+//! tasks and chains that are there: a run also shows tasks that only its guests know. Bounds and deadlines are those of the system,
 //! and are compared with the last ones that any command stated.
 
 use std::collections::BTreeMap;
 
-use super::data::{Bound, Entry, Kind};
+use super::data::{Bound, Entry, Kind, Subject, Timed};
 use crate::proof::page::units::{counted, time};
 
 /// A change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// The VM and the name of the task that it is about; `None`: the verdict.
-    pub task: Option<(String, String)>,
+    /// Whose time it is about; `None`: the verdict.
+    pub subject: Option<Subject>,
     /// What changed.
     pub what: What,
 }
@@ -48,49 +48,48 @@ pub enum What {
         /// The one now, if there is one.
         now_ns: Option<u64>,
     },
-    /// The task was not there before.
+    /// The task or the time of a chain was not there before.
     Added,
-    /// The task is not there any more.
+    /// It is not there any more.
     Removed,
 }
-
-/// A task by its VM and its name.
-type Key<'e> = (&'e str, &'e str);
 
 /// Returns for each result of a system, in the order of time, what changed.
 pub fn changes(entries: &[&Entry]) -> Vec<Vec<Change>> {
     let mut of_kind: BTreeMap<&str, &Entry> = BTreeMap::new();
-    let mut bounds: BTreeMap<Key<'_>, Bound> = BTreeMap::new();
-    let mut deadlines: BTreeMap<Key<'_>, Option<u64>> = BTreeMap::new();
+    let mut bounds: BTreeMap<&Subject, Bound> = BTreeMap::new();
+    let mut deadlines: BTreeMap<&Subject, Option<u64>> = BTreeMap::new();
     let mut all = Vec::new();
     for &entry in entries {
         let mut found = Vec::new();
         let before = of_kind.insert(entry.kind.as_str(), entry);
         if let Some(before) = before.filter(|it| it.verdict != entry.verdict) {
             let (before, now) = (before.verdict.clone(), entry.verdict.clone());
-            found
-                .push(Change { task: None, what: What::Verdict { before, now, good: entry.good } });
+            found.push(Change {
+                subject: None,
+                what: What::Verdict { before, now, good: entry.good },
+            });
         }
-        let mut tell = |(vm, name): Key<'_>, what| {
-            found.push(Change { task: Some((vm.to_owned(), name.to_owned())), what });
+        let mut tell = |subject: &Subject, what| {
+            found.push(Change { subject: Some(subject.clone()), what });
         };
-        for task in &entry.tasks {
-            let key = (task.vm.as_str(), task.name.as_str());
+        for timed in &entry.timed {
+            let key = &timed.subject;
             if before.is_some_and(|before| !has(before, key)) {
                 tell(key, What::Added);
             }
             // A run does not know the deadlines of tasks that are not described.
-            let says_deadline = entry.kind != Kind::Run || task.deadline_ns.is_some();
-            if says_deadline && let Some(before_ns) = deadlines.insert(key, task.deadline_ns) {
-                let now_ns = task.deadline_ns;
+            let says_deadline = entry.kind != Kind::Run || timed.deadline_ns.is_some();
+            if says_deadline && let Some(before_ns) = deadlines.insert(key, timed.deadline_ns) {
+                let now_ns = timed.deadline_ns;
                 if before_ns != now_ns {
                     tell(key, What::Deadline { before_ns, now_ns });
                 }
             }
-            if task.bound == Bound::NotStated {
+            if timed.bound == Bound::NotStated {
                 continue;
             }
-            match (bounds.insert(key, task.bound), task.bound) {
+            match (bounds.insert(key, timed.bound), timed.bound) {
                 (Some(Bound::Ns(before_ns)), Bound::Ns(now_ns)) if before_ns != now_ns => {
                     tell(key, What::Bound { before_ns, now_ns });
                 }
@@ -99,13 +98,12 @@ pub fn changes(entries: &[&Entry]) -> Vec<Vec<Change>> {
                 _ => {}
             }
         }
-        for task in before.iter().flat_map(|before| &before.tasks) {
-            let key = (task.vm.as_str(), task.name.as_str());
-            if !has(entry, key) {
-                tell(key, What::Removed);
+        for Timed { subject, .. } in before.iter().flat_map(|before| &before.timed) {
+            if !has(entry, subject) {
+                tell(subject, What::Removed);
                 // Another one with its name is not compared with it.
-                bounds.remove(&key);
-                deadlines.remove(&key);
+                bounds.remove(subject);
+                deadlines.remove(subject);
             }
         }
         all.push(found);
@@ -113,8 +111,8 @@ pub fn changes(entries: &[&Entry]) -> Vec<Vec<Change>> {
     all
 }
 
-fn has(entry: &Entry, key: Key<'_>) -> bool {
-    entry.tasks.iter().any(|task| (task.vm.as_str(), task.name.as_str()) == key)
+fn has(entry: &Entry, subject: &Subject) -> bool {
+    entry.timed.iter().any(|it| it.subject == *subject)
 }
 
 impl What {
@@ -153,6 +151,10 @@ impl What {
 /// Returns the number of each kind of change, for a table: `verdict: holds → does not hold, 2 bounds longer`.
 pub fn summary(changes: &[Change]) -> String {
     let count = |is: fn(&What) -> bool| changes.iter().filter(|it| is(&it.what)).count() as u64;
+    let count_of = |what: &What, tasks: bool| {
+        let of = |it: &&Change| it.subject.as_ref().is_some_and(|it| it.is_task() == tasks);
+        changes.iter().filter(of).filter(|it| it.what == *what).count() as u64
+    };
     let mut parts: Vec<String> = changes
         .iter()
         .filter(|it| matches!(it.what, What::Verdict { .. }))
@@ -166,8 +168,10 @@ pub fn summary(changes: &[Change]) -> String {
         (count(|it| *it == What::BoundLost), "bound", " lost"),
         (count(|it| *it == What::BoundFound), "bound", " found"),
         (count(|it| matches!(it, What::Deadline { .. })), "other deadline", ""),
-        (count(|it| *it == What::Added), "new task", ""),
-        (count(|it| *it == What::Removed), "task", " less"),
+        (count_of(&What::Added, true), "new task", ""),
+        (count_of(&What::Added, false), "new time", " of chains"),
+        (count_of(&What::Removed, true), "task", " less"),
+        (count_of(&What::Removed, false), "time", " of chains less"),
     ];
     let some = counts.into_iter().filter(|(count, ..)| *count > 0);
     parts.extend(some.map(|(count, noun, rest)| format!("{}{rest}", counted(count, noun))));

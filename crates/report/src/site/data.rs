@@ -62,26 +62,62 @@ pub struct Entry {
     pub good: Option<bool>,
     /// What is not well, a sentence each.
     pub failures: Vec<String>,
-    /// The tasks.
-    pub tasks: Vec<Task>,
+    /// What has bounds: tasks, and times of chains.
+    pub timed: Vec<Timed>,
     /// Its page for people, as a path in the folder of the site.
     pub report: Option<String>,
     /// The document, as a path in the folder of the site.
     pub document: String,
 }
 
-/// A task.
+/// Whose time is bounded.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Subject {
+    /// The response time of a task.
+    Task {
+        /// The name of its VM.
+        vm: String,
+        /// The name of the task.
+        name: String,
+    },
+    /// The reaction time of the chain with this name.
+    Reaction(String),
+    /// The data age of the chain with this name.
+    Age(String),
+}
+
+impl Default for Subject {
+    fn default() -> Self {
+        Self::Task { vm: String::new(), name: String::new() }
+    }
+}
+
+impl Subject {
+    /// Returns true for a task.
+    pub fn is_task(&self) -> bool {
+        matches!(self, Self::Task { .. })
+    }
+
+    /// Returns how pages name it.
+    pub fn title(&self) -> String {
+        match self {
+            Self::Task { vm, name } => format!("{vm} {name}"),
+            Self::Reaction(chain) => format!("reaction of chain {chain}"),
+            Self::Age(chain) => format!("data age of chain {chain}"),
+        }
+    }
+}
+
+/// A time that is bounded.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Task {
-    /// Name of its VM.
-    pub vm: String,
-    /// Name of the task.
-    pub name: String,
-    /// Time from release to deadline, if it has a deadline.
+pub struct Timed {
+    /// Whose time it is.
+    pub subject: Subject,
+    /// The deadline of a task, from its release; the limit of a chain; none if there is none.
     pub deadline_ns: Option<u64>,
     /// The bound with the plan.
     pub bound: Bound,
-    /// The longest executed response time.
+    /// The longest executed time.
     pub executed_ns: Option<u64>,
     /// True if executed times are exact: one above its bound refutes the bound.
     pub exact: bool,
@@ -91,15 +127,15 @@ pub struct Task {
     pub missed: Option<u64>,
 }
 
-/// What a result says of the bound of a task.
+/// What a result says of a bound.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Bound {
-    /// Nothing: the task was not analysed.
+    /// Nothing: there was no analysis.
     #[default]
     NotStated,
     /// The analysis has none.
     Missing,
-    /// No response takes longer, in nanoseconds.
+    /// It is never longer, in nanoseconds.
     Ns(u64),
 }
 
@@ -114,18 +150,19 @@ impl Bound {
 }
 
 impl Entry {
-    /// Returns how many tasks are bounded by their deadline, and of how many that is said; none if of none.
+    /// Returns how many tasks and chains are bounded by their deadline, and of how many that is said; none if of none.
     pub fn in_time(&self) -> Option<(usize, usize)> {
-        part(self.tasks.iter().filter_map(|task| {
-            let deadline = task.deadline_ns.filter(|_| task.bound != Bound::NotStated)?;
-            Some(task.bound.ns().is_some_and(|bound| bound <= deadline))
+        part(self.timed.iter().filter_map(|it| {
+            let deadline = it.deadline_ns.filter(|_| it.bound != Bound::NotStated)?;
+            Some(it.bound.ns().is_some_and(|bound| bound <= deadline))
         }))
     }
 
-    /// Returns how many tasks kept their bound when they were executed, and of how many that was seen; none if of none.
+    /// Returns how many tasks and chains kept their bound when they were executed, and of how many that was seen; none if of
+    /// none.
     pub fn kept(&self) -> Option<(usize, usize)> {
-        let judged = self.tasks.iter().filter(|task| task.exact);
-        part(judged.filter_map(|task| Some(task.executed_ns? <= task.bound.ns()?)))
+        let judged = self.timed.iter().filter(|it| it.exact);
+        part(judged.filter_map(|it| Some(it.executed_ns? <= it.bound.ns()?)))
     }
 }
 

@@ -14,9 +14,10 @@ pub fn html(site: &Site, systems: &[System<'_>]) -> String {
         body.push_str("<section>\n<h2>Systems</h2>\n");
         body.push_str(&table("Systems", &SYSTEMS, &systems.iter().map(latest).collect::<Vec<_>>()));
         body.push_str(
-            "<p><strong>Bounded by deadline</strong> counts tasks whose bound is no longer than their deadline. \
-             <strong>Bounds kept</strong> counts tasks whose longest executed response is no longer than their bound, in \
-             runs whose times are exact.</p>\n</section>\n",
+            "<p><strong>Bounded by deadline</strong> counts tasks whose bound is no longer than their deadline, and \
+             reactions and data ages of chains whose bound is no longer than their limit. <strong>Bounds kept</strong> \
+             counts those whose longest executed time is no longer than their bound, in runs whose times are \
+             exact.</p>\n</section>\n",
         );
     }
     let mut entries: Vec<&Entry> = site.entries.iter().collect();

@@ -1,9 +1,9 @@
-//! The line of a task over the results of its system.
+//! The line of a task or a chain over the results of its system.
 
 use crate::proof::page::svg::{Anchor, Svg};
 use crate::proof::page::units::time;
 
-/// A result of a task.
+/// What a result says of it.
 pub struct Point {
     /// When it was made, for people.
     pub date: String,
@@ -11,7 +11,7 @@ pub struct Point {
     pub deadline_ns: Option<u64>,
     /// The bound, if it has one.
     pub bound_ns: Option<u64>,
-    /// The longest executed response, if there is one.
+    /// The longest executed time, if there is one.
     pub executed_ns: Option<u64>,
 }
 
@@ -35,8 +35,8 @@ const SERIES: [Series; 3] = [
 /// What the lines are, for the head of a page.
 pub const LEGEND: &str = "<ul class=\"legend\">\
 <li><svg class=\"key\" aria-hidden=\"true\" viewBox=\"0 0 14 16\"><path class=\"bound-line\" d=\"M0 8L14 8\"/></svg>bound</li>\
-<li><svg class=\"key\" aria-hidden=\"true\" viewBox=\"0 0 14 16\"><path class=\"run-line\" d=\"M0 8L14 8\"/></svg>longest executed response</li>\
-<li><svg class=\"key\" aria-hidden=\"true\" viewBox=\"0 0 14 16\"><path class=\"deadline-line\" d=\"M0 8L14 8\"/></svg>deadline, where it is not far above</li>\
+<li><svg class=\"key\" aria-hidden=\"true\" viewBox=\"0 0 14 16\"><path class=\"run-line\" d=\"M0 8L14 8\"/></svg>longest executed time</li>\
+<li><svg class=\"key\" aria-hidden=\"true\" viewBox=\"0 0 14 16\"><path class=\"deadline-line\" d=\"M0 8L14 8\"/></svg>deadline or limit, where it is not far above</li>\
 </ul>\n";
 
 /// Returns the drawing, if some result has a time. Results are at equal distances, in the order of time.
@@ -76,6 +76,6 @@ pub fn drawing(name: &str, points: &[Point]) -> Option<String> {
         svg.text("tick", [0.0, HEIGHT - 3.0], Anchor::Start, &first.date);
         svg.text("tick", [WIDTH, HEIGHT - 3.0], Anchor::End, &last.date);
     }
-    let name = format!("Bound and longest executed response of {name} over time");
+    let name = format!("Bound and longest executed time of {name} over time");
     Some(format!("<figure class=\"over-time\">{}</figure>\n", svg.html(&name, "")))
 }

@@ -1,10 +1,12 @@
-//! The page of a system: its results in the order of time, and each of its tasks over them.
+//! The page of a system: its results in the order of time, and each of its tasks and chains over them.
+
+use std::collections::BTreeSet;
 
 use sha2::{Digest, Sha256};
 
 use super::System;
 use super::change::Change;
-use super::data::{Bound, Entry, Task};
+use super::data::{Bound, Entry, Subject, Timed};
 use super::line::{self, Point};
 use super::table::{
     bound, date, links, marked, note_on_dates, part, some_time, table, verdict, version,
@@ -13,8 +15,8 @@ use crate::date::shown;
 use crate::proof::page::label::{escape, prose};
 use crate::proof::page::units::{count, counted, percent};
 
-/// Most tasks that have a section.
-const TASKS_MAX: usize = 200;
+/// Most tasks and times of chains that have a section.
+const SUBJECTS_MAX: usize = 200;
 
 /// Returns where the page of a system is. Names that differ have other pages, whatever is in them.
 pub fn path(name: &str) -> String {
@@ -41,14 +43,16 @@ pub fn html(system: &System<'_>) -> String {
     body.push_str(&table("Results in the order of time", &RESULTS, &rows));
     body.push_str(note_on_dates(entries()));
     body.push_str("</section>\n");
-    let tasks = tasks(system);
-    if !tasks.is_empty() {
-        body.push_str("<section>\n<h2>Every task over time</h2>\n");
+    let subjects = subjects(system);
+    if !subjects.is_empty() {
+        let has_chains = subjects.iter().any(|it| !it.is_task());
+        let title = if has_chains { "Every task and chain" } else { "Every task" };
+        body.push_str(&format!("<section>\n<h2>{title} over time</h2>\n"));
         body.push_str(line::LEGEND);
-        tasks.iter().take(TASKS_MAX).for_each(|it| body.push_str(&of_task(system, it)));
-        if tasks.len() > TASKS_MAX {
-            let left = counted((tasks.len() - TASKS_MAX) as u64, "task");
-            body.push_str(&format!("<p>{left} more: the data has them.</p>\n"));
+        subjects.iter().take(SUBJECTS_MAX).for_each(|it| body.push_str(&over_time(system, it)));
+        if subjects.len() > SUBJECTS_MAX {
+            let left = count((subjects.len() - SUBJECTS_MAX) as u64);
+            body.push_str(&format!("<p>{left} more are in the data.</p>\n"));
         }
         body.push_str("</section>\n");
     }
@@ -76,8 +80,8 @@ const FAILURES_MAX: usize = 20;
 fn row(entry: &Entry, changes: &[Change]) -> Vec<String> {
     let said = changes.iter().map(|change| {
         let text = marked(change.what.good(), &change.what.text());
-        match &change.task {
-            Some((vm, task)) => format!("<li>{}: {text}</li>", escape(&format!("{vm} {task}"))),
+        match &change.subject {
+            Some(subject) => format!("<li>{}: {text}</li>", escape(&subject.title())),
             None => format!("<li>{text}</li>"),
         }
     });
@@ -97,43 +101,33 @@ fn row(entry: &Entry, changes: &[Change]) -> Vec<String> {
     ]
 }
 
-/// All tasks of the results by VM and name, in the order in which they come.
-fn tasks<'s>(system: &System<'s>) -> Vec<(&'s str, &'s str)> {
-    let mut keys = Vec::new();
-    for task in system.entries.iter().flat_map(|(entry, _)| &entry.tasks) {
-        let key = (task.vm.as_str(), task.name.as_str());
-        if !keys.contains(&key) {
-            keys.push(key);
-        }
-    }
-    keys
+/// All tasks and times of chains of the results, in the order in which they come.
+fn subjects<'s>(system: &System<'s>) -> Vec<&'s Subject> {
+    let mut known = BTreeSet::new();
+    let timed = system.entries.iter().flat_map(|(entry, _)| &entry.timed);
+    timed.map(|it| &it.subject).filter(|it| known.insert(*it)).collect()
 }
 
-/// A task over the results.
-fn of_task(system: &System<'_>, &(vm, name): &(&str, &str)) -> String {
+/// A task or a time of a chain over the results.
+fn over_time(system: &System<'_>, subject: &Subject) -> String {
     let mut points = Vec::new();
     let mut rows = Vec::new();
     for (entry, changes) in &system.entries {
-        let of_task = changes.iter().filter(|change| {
-            change
-                .task
-                .as_ref()
-                .is_some_and(|(of, task)| (of.as_str(), task.as_str()) == (vm, name))
-        });
+        let of_it = changes.iter().filter(|change| change.subject.as_ref() == Some(subject));
         let changed: Vec<String> =
-            of_task.map(|change| marked(change.what.good(), &change.what.text())).collect();
+            of_it.map(|change| marked(change.what.good(), &change.what.text())).collect();
         let changed = changed.join("<br>");
-        let found = entry.tasks.iter().find(|task| task.vm == vm && task.name == name);
-        if let Some(task) = found {
+        let found = entry.timed.iter().find(|it| it.subject == *subject);
+        if let Some(it) = found {
             points.push(Point {
                 date: shown(entry.time),
-                deadline_ns: task.deadline_ns,
-                bound_ns: task.bound.ns(),
-                executed_ns: task.executed_ns,
+                deadline_ns: it.deadline_ns,
+                bound_ns: it.bound.ns(),
+                executed_ns: it.executed_ns,
             });
         }
         match found {
-            Some(task) => rows.push(task_row(entry, task, changed)),
+            Some(it) => rows.push(timed_row(entry, it, changed)),
             // It has gone.
             None if !changed.is_empty() => {
                 let none = || "–".to_owned();
@@ -152,9 +146,10 @@ fn of_task(system: &System<'_>, &(vm, name): &(&str, &str)) -> String {
             None => {}
         }
     }
-    let title = format!("{vm} {name}");
+    let title = subject.title();
+    let heading = if subject.is_task() { &TASK } else { &CHAIN };
     let drawing = line::drawing(&title, &points).unwrap_or_default();
-    format!("<h3>{}</h3>\n{drawing}{}", escape(&title), table(&title, &TASK, &rows))
+    format!("<h3>{}</h3>\n{drawing}{}", escape(&title), table(&title, heading, &rows))
 }
 
 const TASK: [&str; 8] = [
@@ -168,30 +163,37 @@ const TASK: [&str; 8] = [
     "changed",
 ];
 
-fn task_row(entry: &Entry, task: &Task, changed: String) -> Vec<String> {
-    let both = task.executed_ns.zip(task.bound.ns());
+/// As [`TASK`]: chains have limits in place of deadlines, and no jobs.
+const CHAIN: [&str; 8] = {
+    let mut columns = TASK;
+    columns[2] = ">limit";
+    columns
+};
+
+fn timed_row(entry: &Entry, timed: &Timed, changed: String) -> Vec<String> {
+    let both = timed.executed_ns.zip(timed.bound.ns());
     let share = both.and_then(|(executed, bound)| percent(executed, bound));
     let share = share.map_or("–".into(), |share| format!("{share} %"));
-    let is_above = task.exact && both.is_some_and(|(executed, bound)| executed > bound);
-    let executed = match task.executed_ns {
+    let is_above = timed.exact && both.is_some_and(|(executed, bound)| executed > bound);
+    let executed = match timed.executed_ns {
         Some(_) if is_above => {
-            marked(Some(false), &format!("{}, above the bound", some_time(task.executed_ns)))
+            marked(Some(false), &format!("{}, above the bound", some_time(timed.executed_ns)))
         }
         ns => some_time(ns),
     };
-    let missed = match (task.missed, task.jobs) {
+    let missed = match (timed.missed, timed.jobs) {
         (Some(missed), Some(jobs)) => {
             let text = format!("{} of {}", count(missed), count(jobs));
             if missed > 0 { marked(Some(false), &text) } else { text }
         }
         _ => "–".into(),
     };
-    let has_bound = !matches!(task.bound, Bound::NotStated);
+    let has_bound = !matches!(timed.bound, Bound::NotStated);
     vec![
         date(entry),
         entry.kind.as_str().into(),
-        some_time(task.deadline_ns),
-        bound(task.bound, task.deadline_ns.filter(|_| has_bound)),
+        some_time(timed.deadline_ns),
+        bound(timed.bound, timed.deadline_ns.filter(|_| has_bound)),
         executed,
         share,
         missed,

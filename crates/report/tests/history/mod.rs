@@ -1,6 +1,6 @@
 //! Results of two systems over three days, as `bulkhead view` reads them.
 
-use report::site::{Bound, Entry, Kind, Site, Task};
+use report::site::{Bound, Entry, Kind, Site, Subject, Timed};
 
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
@@ -10,9 +10,8 @@ const DAY: u64 = 86_400_000;
 
 /// A result of the rover.
 pub fn rover(id: &str, day: u64, bound_us: u64, executed_us: u64) -> Entry {
-    let task = |name: &str, bound_ns, executed_ns| Task {
-        vm: "drive".into(),
-        name: name.into(),
+    let task = |name: &str, bound_ns, executed_ns| Timed {
+        subject: Subject::Task { vm: "drive".into(), name: name.into() },
         deadline_ns: Some(5 * MS),
         bound: Bound::Ns(bound_ns),
         executed_ns: Some(executed_ns),
@@ -29,9 +28,18 @@ pub fn rover(id: &str, day: u64, bound_us: u64, executed_us: u64) -> Entry {
         version: Some("0.1.0".into()),
         verdict: "holds".into(),
         good: Some(true),
-        tasks: vec![
+        timed: vec![
             task("wheels", bound_us * US, executed_us * US),
             task("terrain", 900 * US, 700 * US),
+            Timed {
+                subject: Subject::Reaction("avoid".into()),
+                deadline_ns: Some(28 * MS),
+                bound: Bound::Ns(24 * MS),
+                executed_ns: Some(20 * MS),
+                exact: true,
+                jobs: None,
+                missed: None,
+            },
         ],
         report: Some(format!("results/{id}/report.html")),
         document: format!("results/{id}/results.json"),
@@ -46,14 +54,14 @@ pub fn history() -> Site {
     broken.good = Some(false);
     broken.verdict = "does not hold".into();
     broken.failures = vec!["COUNTEREXAMPLE: task `wheels` took longer than its bound".into()];
-    broken.tasks[1].bound = Bound::Missing;
-    broken.tasks[1].missed = Some(3);
+    broken.timed[1].bound = Bound::Missing;
+    broken.timed[1].missed = Some(3);
     let mut arm = rover("d", 1, 100, 90);
     arm.name = "arm".into();
     arm.kind = Kind::Check;
     arm.verdict = "schedulable".into();
-    arm.tasks.iter_mut().for_each(|task| {
-        (task.executed_ns, task.jobs, task.missed) = (None, None, None);
+    arm.timed.iter_mut().for_each(|it| {
+        (it.executed_ns, it.jobs, it.missed) = (None, None, None);
     });
     (arm.dated, arm.version, arm.report) = (false, None, None);
     let machine = Entry {
@@ -79,8 +87,13 @@ pub fn hostile() -> Site {
         entry.verdict = name.into();
         entry.version = Some(name.into());
         entry.failures = vec![name.into()];
-        for task in &mut entry.tasks {
-            (task.vm, task.name) = (name.into(), format!("{name}{}", task.name));
+        for timed in &mut entry.timed {
+            timed.subject = match &timed.subject {
+                Subject::Task { name: task, .. } => {
+                    Subject::Task { vm: name.into(), name: format!("{name}{task}") }
+                }
+                Subject::Reaction(_) | Subject::Age(_) => Subject::Reaction(name.into()),
+            };
         }
     }
     site
