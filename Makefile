@@ -2,7 +2,7 @@
 # and where nothing is missing that takes a fraction of a second.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build cachescope measure-aarch64 host-x86 proofs check-proofs check ci test test-cachescope test-host-x86 test-report test-python spelling campaign campaign-analysis campaign-planner campaign-proofs bench-scale miri torture lint msrv demo bench-exits reproduce reproduce-setup release image fuzz book deny clean distclean
+.PHONY: help setup build cachescope measure-aarch64 host-x86 proofs check-proofs check ci test test-cachescope test-host-x86 test-report test-python spelling campaign campaign-analysis campaign-planner campaign-proofs bench-scale miri torture lint msrv demo bench-exits reproduce reproduce-setup release publish-check image fuzz book deny clean distclean
 
 # rustup's folder, for shells that were started before it was installed.
 ifeq ($(shell command -v rustup),)
@@ -200,6 +200,9 @@ reproduce: reproduce-setup ## Measure again what papers have published (hours, f
 
 release: setup $(MATURIN) ## Build the archives, packages and wheel of a release from a commit: build/release
 	cargo xtask release --maturin $(CURDIR)/$(MATURIN)
+
+publish-check: setup ## Pack the libraries for crates.io and build them from their packages, and publish nothing (2 minutes; needs a network)
+	cargo publish --workspace --dry-run --locked
 
 image: ## Make a container image (OCI archive) of build/release with Debian's QEMU: build/image (needs root, debootstrap, buildah and a network)
 	scripts/image

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 fn project() -> PathBuf {
@@ -107,6 +108,32 @@ fn a_release_has_what_its_systems_need() {
         for kernel in kernels.filter_map(|it| it.split('"').next()) {
             let linux = kernel.starts_with("build/linux/");
             assert!(linux || main.contains(&kernel), "{file} boots {kernel}");
+        }
+    }
+}
+
+/// The registry refuses what depends on a package that it does not have, or not in this version.
+#[test]
+fn published_packages_need_only_published_ones_of_their_version() {
+    let arguments = ["metadata", "--format-version", "1", "--no-deps", "--offline", "--locked"];
+    let cargo =
+        Command::new(env!("CARGO")).current_dir(project()).args(arguments).output().unwrap();
+    assert!(cargo.status.success(), "{}", String::from_utf8_lossy(&cargo.stderr));
+    let metadata: Value = serde_json::from_slice(&cargo.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let published: Vec<&Value> = packages.iter().filter(|it| it["publish"].is_null()).collect();
+    let is_published = |name: &Value| published.iter().any(|it| it["name"] == *name);
+    assert!(is_published(&"bulkhead-analysis".into()) && is_published(&"bulkhead-rt".into()));
+    assert!(!is_published(&"bulkhead".into()), "a package of others has this name");
+    let version = format!("^{}", env!("CARGO_PKG_VERSION"));
+    for package in &published {
+        let name = &package["name"];
+        assert!(package["description"].is_string() && package["license"].is_string(), "{name}");
+        let needed = package["dependencies"].as_array().unwrap().iter();
+        // What only tests need, and has no version, is not in packages.
+        for it in needed.filter(|it| it["path"].is_string() && it["kind"] != "dev") {
+            assert!(is_published(&it["name"]), "{name} needs {}", it["name"]);
+            assert_eq!(it["req"], *version, "{name} needs {}", it["name"]);
         }
     }
 }

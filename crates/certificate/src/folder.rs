@@ -21,15 +21,15 @@ pub const MAKEFILE: &str = "# Checks all certificates with Coq: `make`.";
 
 /// The proofs, in an order in which they can be compiled.
 pub const PROOFS: [(&str, &str); 9] = [
-    ("Counting", include_str!("../../../proofs/Counting.v")),
-    ("Tasks", include_str!("../../../proofs/Tasks.v")),
-    ("Losses", include_str!("../../../proofs/Losses.v")),
-    ("Supply", include_str!("../../../proofs/Supply.v")),
-    ("Servers", include_str!("../../../proofs/Servers.v")),
-    ("Memory", include_str!("../../../proofs/Memory.v")),
-    ("Waits", include_str!("../../../proofs/Waits.v")),
-    ("Below", include_str!("../../../proofs/Below.v")),
-    ("Certificate", include_str!("../../../proofs/Certificate.v")),
+    ("Counting", include_str!("../proofs/Counting.v")),
+    ("Tasks", include_str!("../proofs/Tasks.v")),
+    ("Losses", include_str!("../proofs/Losses.v")),
+    ("Supply", include_str!("../proofs/Supply.v")),
+    ("Servers", include_str!("../proofs/Servers.v")),
+    ("Memory", include_str!("../proofs/Memory.v")),
+    ("Waits", include_str!("../proofs/Waits.v")),
+    ("Below", include_str!("../proofs/Below.v")),
+    ("Certificate", include_str!("../proofs/Certificate.v")),
 ];
 
 /// A file, by its path in the folder.

@@ -11,7 +11,7 @@ macro_rules! boards {
 
         fn text(name: &str) -> Option<&'static str> {
             Some(match name {
-                $($name => include_str!(concat!("../../../../systems/platforms/", $name, ".toml")),)*
+                $($name => include_str!(concat!("../../platforms/", $name, ".toml")),)*
                 _ => return None,
             })
         }
