@@ -18,6 +18,7 @@ use system::plan::CounterSource;
 use crate::failure::Failure;
 use crate::hypervisor;
 use crate::load::System;
+use crate::owner::is_trusted;
 pub use counts::{Counts, Eviction, Owner, Suffered};
 pub use ranges::HYPERVISOR;
 pub use rows::rows;
@@ -169,6 +170,7 @@ fn plugin(found: &hypervisor::Found) -> Result<PathBuf, Failure> {
     // A hypervisor that was named is in a folder `build` too, if it was built in the project.
     let beside = |elf: PathBuf| Some(elf.parent()?.parent()?.join(BUILT));
     let built = || found.path.canonicalize().ok().and_then(beside);
+    let is_named = named.is_some();
     let Some(path) = named.or_else(built) else {
         return Err(Failure::new(
             "no-cachescope",
@@ -179,6 +181,14 @@ fn plugin(found: &hypervisor::Found) -> Result<PathBuf, Failure> {
             ),
         ));
     };
+    if !is_named && path.exists() && !is_trusted(&path) {
+        let message = format!(
+            "the plugin cachescope, {}, belongs to another user, and is not loaded\nhelp: name it with {PLUGIN_VARIABLE} if \
+             you trust it",
+            path.display()
+        );
+        return Err(Failure::new("no-cachescope", message));
+    }
     // QEMU looks for a bare name elsewhere.
     path.canonicalize().map_err(|error| {
         Failure::new(

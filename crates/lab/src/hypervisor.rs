@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use image::Hypervisor;
 
 use crate::failure::Failure;
+use crate::owner::is_trusted;
 
 /// The environment variable that names another hypervisor than the built one.
 pub const VARIABLE: &str = "BULKHEAD_HYPERVISOR";
@@ -36,10 +37,14 @@ pub fn find(asked: Option<&Path>) -> Result<Found, Failure> {
         return Ok(Found { path, build: None });
     }
     built().map(|path| Found { build: path.parent().map(Path::to_owned), path }).ok_or_else(|| {
+        let of_others: String = candidates()
+            .filter(|path| !is_trusted(path))
+            .map(|path| format!("\n{} belongs to another user, and is not used", path.display()))
+            .collect();
         Failure::new(
             "no-hypervisor",
             format!(
-                "the hypervisor is missing: there is no {BUILT} in this folder or one above it\n\
+                "the hypervisor is missing: there is no {BUILT} in this folder or one above it{of_others}\n\
                      help: `make build` makes it, and the package `bulkhead` for Debian has it; or name an ELF file in {VARIABLE}"
             ),
         )
@@ -53,11 +58,13 @@ pub fn build_folder() -> Option<PathBuf> {
 
 /// Returns the built hypervisor in the current folder, in one above it, or in one above this program.
 fn built() -> Option<PathBuf> {
-    let starts = [env::current_dir(), env::current_exe()];
-    starts
-        .iter()
-        .flatten()
-        .flat_map(|start| start.ancestors())
-        .map(|folder| folder.join(BUILT))
-        .find(|path| path.is_file())
+    candidates().find(|path| is_trusted(path))
+}
+
+/// The files at the place of a built hypervisor, the nearest first.
+fn candidates() -> impl Iterator<Item = PathBuf> {
+    let starts = [env::current_dir(), env::current_exe()].into_iter().flatten();
+    let folders =
+        starts.flat_map(|start| start.ancestors().map(Path::to_owned).collect::<Vec<_>>());
+    folders.map(|folder| folder.join(BUILT)).filter(|path| path.is_file())
 }

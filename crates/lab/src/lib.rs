@@ -33,6 +33,7 @@ pub mod hypervisor;
 pub mod kvm;
 pub mod load;
 pub mod made;
+mod owner;
 pub mod proof;
 pub mod record;
 pub mod responses;
