@@ -36,8 +36,8 @@ A description (.toml) has the board, the virtual machines (VMs) and their tasks.
 gives each VM its memory, devices and virtual CPUs (VCPUs), and each VCPU a physical CPU (PCPU) or a
 share of one. A cache colour is a part of the shared cache that one VM can have alone.
 
-Exit status: 0 yes, 1 the answer is no, 2 bad input, 3 the answer is open; 129, 130 and 143: ended
-by SIGHUP, SIGINT (Ctrl-C) and SIGTERM.")]
+Exit status: 0 yes, 1 the answer is no, 2 bad input, 3 the answer is open; 129, 130, 141 and 143: ended
+by SIGHUP, SIGINT (Ctrl-C), SIGPIPE (the reader of the output has gone) and SIGTERM.")]
 pub struct Arguments {
     /// Print one JSON document instead of text, as `--format json` does
     #[arg(long, global = true)]
@@ -126,7 +126,8 @@ Example:
   bulkhead check systems/servers.toml --certificate build/certificate && make -C build/certificate
   make-description | bulkhead check -
 
-Exit status: 0 all deadlines are met, 1 a task can miss its deadline, 2 the file has mistakes.")]
+Exit status: 0 all deadlines are met, or a plan, which has no tasks, is sound; 1 a task can miss its
+deadline; 2 the file has mistakes.")]
 pub struct CheckOptions {
     /// Description (.toml) or plan (.dts, .dtb); `-` is the standard input
     #[arg(value_name = "FILE")]

@@ -28,7 +28,11 @@ pub fn check(options: &CheckOptions, format: Format) -> Result<Status, Failure> 
 }
 
 fn text(checked: &Checked) -> String {
-    let answer = if checked.is_ok() { "ok" } else { "not schedulable" };
+    let answer = match checked.is_ok() {
+        true if checked.described.is_none() => "sound",
+        true => "ok",
+        false => "not schedulable",
+    };
     let mut text = format!("{}: {answer}\n", checked.file);
     text.extend(checked.plan.iter().map(|plan| format!("\n{}", overview::plan(plan))));
     text.extend(checked.report.as_ref().map(overview::report));

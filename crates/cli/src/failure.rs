@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use lab::made::Made;
 use lab::verdicts::of_failure;
 use serde::Serialize;
 use system::diagnostic::{Entry, Errors, Style};
@@ -34,13 +35,16 @@ impl Failure {
     /// Shows the failure of a command, which may have a verdict on a file; returns the exit status.
     pub fn report(self, format: Format, judged: Option<(&'static str, &Path)>) -> Status {
         let status = match &self {
-            Self::Pipe => return Status::Yes,
+            // As other programs end: no answer was given.
+            Self::Pipe => return Status::Signal(rustix::process::Signal::PIPE.as_raw()),
             Self::Lab(lab::Failure::NoPlan(_)) | Self::Impossible(_) => Status::No,
             Self::Lab(_) => Status::BadInput,
             Self::Interrupted(signal, _) => Status::Signal(*signal),
         };
         if format == Format::Json {
-            let _ = json::print(&Report { ok: false, errors: self.entries() });
+            let made = judged.map(|(command, _)| Made::now(command));
+            let file = judged.map(|(_, file)| file.display().to_string());
+            let _ = json::print(&Report { ok: false, file, errors: self.entries(), made });
             return status;
         }
         // People read why in the log of their checks, and tools in the document.
@@ -94,7 +98,12 @@ fn entry(code: &'static str, text: &str) -> Entry {
 #[derive(Serialize)]
 struct Report {
     ok: bool,
+    /// The file that should have been judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
     errors: Vec<Entry>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    made: Option<Made>,
 }
 
 impl From<lab::Failure> for Failure {

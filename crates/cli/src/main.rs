@@ -38,6 +38,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use arguments::{Arguments, Command};
+use failure::Failure;
 use format::Format;
 
 fn main() -> ExitCode {
@@ -50,6 +51,9 @@ fn main() -> ExitCode {
         Ok(format) => format,
         Err(failure) => return failure.report(Format::Text, None).into(),
     };
+    if let Some(why) = lab::made::wrong_time() {
+        return Failure::new("time", why).report(format, None).into();
+    }
     let json = format == Format::Json;
     let result = match &arguments.command {
         Command::Init(options) => init::init(options, json),

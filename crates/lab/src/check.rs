@@ -112,7 +112,7 @@ fn described(file: &Path, system: Box<System>, options: &Options) -> Result<Chec
 }
 
 impl Checked {
-    /// Returns true if every deadline is met.
+    /// Returns true if every deadline is met; of a plan, which has no tasks, if it is sound.
     pub fn is_ok(&self) -> bool {
         let overloaded = self.report.as_ref().is_some_and(|report| report.overloaded);
         self.verdict.schedulable && !overloaded
@@ -130,9 +130,15 @@ impl Checked {
             format!("{path} does not exist yet; `make build` makes the files below build/")
         });
         let mut notes = explain::notes(&self.verdict);
-        if let Some(system) = &self.described {
-            notes.extend(advice::raised(system));
-            notes.extend(advice::without_channel(system));
+        match &self.described {
+            Some(system) => {
+                notes.extend(advice::raised(system));
+                notes.extend(advice::without_channel(system));
+            }
+            None => notes.push(
+                "a plan has no tasks, and no deadline was checked: `bulkhead check` of its description does that"
+                    .into(),
+            ),
         }
         notes.extend(self.plan.iter().filter_map(advice::note_on_colors));
         notes.extend(absent);

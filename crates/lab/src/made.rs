@@ -10,6 +10,23 @@ use serde::Serialize;
 /// result are the same.
 const VARIABLE: &str = "SOURCE_DATE_EPOCH";
 
+/// Returns what is wrong with the value of [`VARIABLE`], if it is set and no time.
+pub fn wrong_time() -> Option<String> {
+    let text = env::var_os(VARIABLE)?;
+    let seconds = text.to_str().and_then(|text| text.parse::<u64>().ok());
+    let known = seconds.is_some_and(|it| it <= SECONDS_MAX);
+    (!known).then(|| {
+        format!(
+            "{VARIABLE} is `{}`, and not a number of seconds after the beginning of 1970, up to {SECONDS_MAX}\n\
+             help: unset it, or set it as in `{VARIABLE}=$(git log -1 --format=%ct)`",
+            text.display()
+        )
+    })
+}
+
+/// The end of the year 9999, after which dates have more than four digits.
+const SECONDS_MAX: u64 = 253_402_300_799;
+
 /// What made a document.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Made {

@@ -35,10 +35,10 @@ pub fn replay(options: &ReplayOptions, as_json: bool) -> Result<Status, Failure>
         ));
     };
     let clock = trace.clock();
-    let ok = replays.iter().all(|replay| replay.stopped.is_none());
+    let ok = replays.iter().all(|replay| replay.stopped.is_none()) && !trace.is_cut_off;
     if as_json {
         let pcpus = replays.iter().map(|replay| PcpuDocument::new(replay, trace.header(), clock));
-        json::print(&Document { ok, pcpus: pcpus.collect() })?;
+        json::print(&Document { ok, cut_off: trace.is_cut_off, pcpus: pcpus.collect() })?;
     } else {
         let row = |replay: &Replay| {
             let numbers = [replay.pcpu as u64, replay.inputs, replay.decisions, replay.superseded];
@@ -59,6 +59,10 @@ pub fn replay(options: &ReplayOptions, as_json: bool) -> Result<Status, Failure>
         }
         if ok {
             text.push_str("all decisions are the same\n");
+        } else if trace.is_cut_off {
+            text.push_str(
+                "the trace was not written to its end, and nothing is known of what is missing\n",
+            );
         }
         output::print(&text)?;
     }
@@ -69,6 +73,8 @@ pub fn replay(options: &ReplayOptions, as_json: bool) -> Result<Status, Failure>
 struct Document {
     /// Whether all decisions came out again.
     ok: bool,
+    /// Whether the trace was not written to its end: what is missing was not replayed.
+    cut_off: bool,
     pcpus: Vec<PcpuDocument>,
 }
 

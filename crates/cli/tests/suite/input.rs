@@ -24,11 +24,12 @@ fn plan_is_checked_and_shown() {
     result.assert_status(0);
     assert_eq!(
         result.stdout,
-        "test.dts: ok\n\n\
+        "test.dts: sound\n\n\
          system `test` on qemu-virt: 4 PCPUs, hypervisor 96 MiB\n\n\
          VM     VCPUs  PCPUs   memory  devices  kernel\n\
          linux      2  0 1    128 MiB        1  linux.bin\n\
-         rt         1  2      128 MiB        0  rt.bin\n"
+         rt         1  2      128 MiB        0  rt.bin\n\n\
+         note: a plan has no tasks, and no deadline was checked: `bulkhead check` of its description does that\n"
     );
 }
 
@@ -36,7 +37,7 @@ fn plan_is_checked_and_shown() {
 fn check_as_json_has_stable_fields() {
     let sandbox = sandbox!();
     let document = sandbox.bulkhead(&["check", "test.dts", "--json"]).json();
-    assert_eq!(document["ok"], true);
+    assert_eq!((&document["ok"], &document["deadlines_checked"]), (&true.into(), &false.into()));
     assert_eq!(document["vms"][0]["name"], "linux");
     assert_eq!(document["vms"][0]["pcpus"], serde_json::json!([0, 1]));
     assert_eq!(document["vms"][1]["memory_bytes"], 128 << 20);
@@ -263,14 +264,15 @@ fn output_that_cannot_be_written_leaves_nothing_behind() {
     }
 }
 
+/// As of other programs: no answer is not the answer yes.
 #[test]
-fn reader_that_goes_away_is_no_error() {
+fn a_reader_that_goes_away_gets_no_yes_and_no_complaint() {
     let sandbox = sandbox!();
     for arguments in [&["plan", "test.dts", "-o", "-"][..], &["check", "test.dts", "--json"]] {
         let mut child = sandbox.command(arguments).spawn().expect("the command starts");
         drop(child.stdout.take());
         let result = testing::Result::of(child.wait_with_output().expect("it ends"));
-        assert_eq!((result.status, result.stderr.as_str()), (Some(0), ""));
+        assert_eq!((result.status, result.stderr.as_str()), (Some(141), ""));
     }
 }
 

@@ -39,3 +39,15 @@ fn terminal_is_restored_however_the_run_ends() {
         assert!(sandbox.qemu_has_gone(), "{end}");
     }
 }
+
+#[test]
+fn a_time_for_documents_that_is_none_is_refused() {
+    let sandbox = sandbox!();
+    for wrong in ["rubbish", "-1", "1e3", "99999999999999"] {
+        let mut command = sandbox.command(&["check", "test.dts", "--json"]);
+        let output = command.env("SOURCE_DATE_EPOCH", wrong).output().expect("it starts");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains(&format!("SOURCE_DATE_EPOCH is `{wrong}`")), "{text}");
+    }
+}

@@ -97,7 +97,7 @@ fn a_time_outside_of_what_was_recorded_is_told_which_there_is() {
 
 /// As `head` does: it reads some lines and goes.
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_reader_that_goes_away_ends_the_command() {
     let sandbox = simulated();
     for format in ["csv", "html", "perfetto"] {
         let command = format!(
@@ -110,7 +110,7 @@ fn a_reader_that_goes_away_is_no_error() {
             .output()
             .expect("it starts");
         let error = String::from_utf8_lossy(&output.stderr);
-        assert_eq!((output.status.code(), &*error), (Some(0), ""), "{format}");
+        assert_eq!((output.status.code(), &*error), (Some(141), ""), "{format}");
     }
 }
 
@@ -196,4 +196,18 @@ fn a_run_without_rings_is_not_well() {
     assert!(result.stdout.contains(expected), "{}", result.stdout);
     let folder = sandbox.run("true", &["--trace", "no/such/folder"]);
     folder.assert_refused(&["cannot write no/such/folder"]);
+}
+
+/// What is missing was not decided again.
+#[test]
+fn a_trace_that_is_cut_off_is_not_replayed_whole() {
+    let sandbox = simulated();
+    let trace = std::fs::read(sandbox.path("a.trace")).expect("a trace");
+    std::fs::write(sandbox.path("cut.trace"), &trace[..trace.len() * 3 / 4]).expect("written");
+    let result = sandbox.bulkhead(&["trace", "replay", "cut.trace", "--plan", "s.toml"]);
+    result.assert_status(1);
+    assert!(result.stdout.contains("the trace was not written to its end"), "{}", result.stdout);
+    let result = sandbox.bulkhead(&["--json", "trace", "replay", "cut.trace", "--plan", "s.toml"]);
+    let document = result.json();
+    assert_eq!((&document["ok"], &document["cut_off"]), (&false.into(), &true.into()));
 }

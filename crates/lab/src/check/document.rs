@@ -11,8 +11,10 @@ use crate::certificate::Written;
 /// A checked system.
 #[derive(Debug, Serialize)]
 pub struct Document<'a> {
-    /// True if every deadline is met.
+    /// True if every deadline is met; of a plan, which has no tasks, if it is sound.
     pub ok: bool,
+    /// False for a plan.
+    pub deadlines_checked: bool,
     /// The file, as the user names it.
     pub file: &'a str,
     /// What the plan gives the VMs, if the machine can have a plan.
@@ -43,6 +45,7 @@ impl<'a> Document<'a> {
         let plan = checked.plan.as_ref();
         Self {
             ok: checked.is_ok(),
+            deadlines_checked: checked.described.is_some(),
             file: &checked.file,
             vms: plan.map(planned_vms).unwrap_or_default(),
             hypervisor_colors: plan.and_then(hypervisor_colors),

@@ -21,7 +21,11 @@ pub fn of_check(checked: &Checked, notes: Vec<String>) -> Verdicts {
     rows.extend(vcpus.filter_map(budget));
     rows.extend(report.iter().flat_map(overloaded));
     let fails = rows.iter().any(|row| row.fails());
-    let answer = if fails { "not schedulable" } else { "schedulable" };
+    let answer = match (fails, described) {
+        (true, _) => "not schedulable",
+        (false, Some(_)) => "schedulable",
+        (false, None) => "sound",
+    };
     verdicts(("check", file, answer), described.as_deref(), rows, notes)
 }
 
