@@ -62,6 +62,7 @@ def response_times(tasks: Sequence[Task], server: Server | None = None) -> Table
     Raises:
         BulkheadError: a time is 0 or too long.
     """
+    tasks = list(tasks)
     times = [
         (
             task.wcet_ns,
