@@ -13,7 +13,7 @@ use report::site::Site;
 
 use crate::failure::Failure;
 use find::Found;
-use folder::Folder;
+use folder::{Folder, Lock};
 
 /// What is shown, and where.
 #[derive(Clone, Debug)]
@@ -51,6 +51,7 @@ pub fn write(options: &Options) -> Result<Written, Failure> {
     for path in &options.results {
         new.extend(find::results(path, &mut left_out)?);
     }
+    let _lock = Lock::of(&options.folder);
     let mut folder = Folder::open(&options.folder)?;
     let mut all: BTreeMap<String, Found> = BTreeMap::new();
     for found in folder.kept()? {
@@ -175,5 +176,22 @@ mod tests {
         fs::write(site.join(".view-left/half.json"), "{").expect("written");
         assert_eq!(written(&[&one], &site).added, 0);
         assert_eq!(fs::read_to_string(&index).expect("a page"), before);
+        assert!(!site.join(".view-left").exists());
+    }
+
+    #[test]
+    fn sites_that_are_written_at_once_have_all_results() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let site = parent.path().join("site");
+        let names: Vec<String> = (0..6).map(|number| format!("p{number}")).collect();
+        let proofs: Vec<_> =
+            names.iter().map(|name| proven(parent.path(), name, 1_000, name)).collect();
+        std::thread::scope(|scope| {
+            for proof in &proofs {
+                scope.spawn(|| written(&[proof], &site));
+            }
+        });
+        let index = fs::read_to_string(site.join("index.html")).expect("a page");
+        assert_eq!(index.matches("/report.html").count(), 6, "{index}");
     }
 }

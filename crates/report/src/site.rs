@@ -58,7 +58,9 @@ impl Site {
     fn systems(&self) -> Vec<System<'_>> {
         let mut of_systems: Vec<&Entry> =
             self.entries.iter().filter(|entry| entry.kind.is_of_system()).collect();
-        of_systems.sort_by_key(|entry| (&entry.name, entry.time, &entry.id));
+        // Of results of the same time a bad one counts as the later one: a site does not hide it.
+        let is_bad = |entry: &Entry| entry.good == Some(false);
+        of_systems.sort_by_key(|entry| (&entry.name, entry.time, is_bad(entry), &entry.id));
         let groups = of_systems.chunk_by(|one, next| one.name == next.name);
         groups
             .map(|entries| System {

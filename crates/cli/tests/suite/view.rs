@@ -112,7 +112,7 @@ fn what_is_no_result_is_refused_with_nothing_changed() {
     fs::create_dir(sandbox.path("some")).expect("a folder");
     sandbox.write("some/good.json", &good);
     sandbox.write("some/half.json", &good[..good.len() / 2]);
-    let failed = sandbox.bulkhead(&["check", "missing.toml", "--json"]);
+    let failed = sandbox.bulkhead(&["sweep", "missing.toml", "--json"]);
     sandbox.write("failed.json", &failed.stdout);
     let before = files(&sandbox.path("site"));
     let refused = |path: &str, parts: &[&str]| {
@@ -199,4 +199,96 @@ fn chains_have_lines_with_their_limits() {
             assert!(page.contains(&format!("<h3>{time} of chain {name}</h3>")), "{page}");
         }
     }
+}
+
+/// What a command says at this second, kept as a document.
+fn kept(sandbox: &Sandbox, arguments: &[&str], second: u64, file: &str) {
+    let mut command = sandbox.command(arguments);
+    let output = command.env("SOURCE_DATE_EPOCH", second.to_string()).output().expect("it starts");
+    sandbox.write(file, std::str::from_utf8(&output.stdout).expect("text"));
+}
+
+#[test]
+fn nothing_hides_that_an_answer_was_no() {
+    let sandbox = sandbox!();
+    checked(&sandbox, "11ms", 20_000 * DAY, "late.json");
+    sandbox.bulkhead(&["plan", "pilot.toml", "-o", "pilot.plan.dts"]).assert_status(1);
+    kept(&sandbox, &["check", "pilot.plan.dts", "--json"], 20_001 * DAY, "plan.json");
+    sandbox.bulkhead(&["view", "late.json", "plan.json", "-o", "site"]).assert_status(0);
+    let [index, page] = pages(&sandbox, "site");
+    assert!(
+        index.contains("sound; deadlines not checked") && !index.contains("→ schedulable"),
+        "{index}"
+    );
+    assert!(!index.contains("✓") && !page.contains("✓"), "{index}");
+
+    // A description that cannot be read any more is worse than one that was schedulable.
+    checked(&sandbox, "1ms", 20_000 * DAY, "good.json");
+    sandbox.write("pilot.toml", "name = ");
+    kept(&sandbox, &["check", "pilot.toml", "--json"], 20_001 * DAY, "broken.json");
+    sandbox.bulkhead(&["view", "good.json", "broken.json", "-o", "other"]).assert_status(0);
+    let [index, page] = pages(&sandbox, "other");
+    assert!(
+        index.contains("✗ failed") && page.contains("verdict: schedulable → failed"),
+        "{index}"
+    );
+
+    // Of two results of the same time the bad one counts as the later one.
+    for (good, late) in [("good.json", "late.json"), ("late.json", "good.json")] {
+        let _ = fs::remove_dir_all(sandbox.path("same"));
+        sandbox.bulkhead(&["view", good, late, "-o", "same"]).assert_status(0);
+        assert!(pages(&sandbox, "same")[1].contains("verdict: schedulable → not schedulable"));
+    }
+}
+
+#[test]
+fn what_nobody_saw_is_not_well() {
+    let sandbox = sandbox!();
+    let run = |jobs: u64, unseen: &str| {
+        format!(
+            "{{\"name\": \"arm\", \"result\": \"ok\", \"power_off\": true, \"times\": \"exact\", \"problems\": [], {unseen}\
+             \"vms\": [{{\"name\": \"rt\", \"tasks\": [{{\"name\": \"a\", \"deadline_ns\": 5, \"bound_ns\": 4, \
+             \"jobs\": {jobs}, \"misses\": 0, \"response_max_ns\": null}}]}}]}}"
+        )
+    };
+    let unseen = "\"unseen\": true, \"notes\": [\"no chain was seen\"], ";
+    for (jobs, unseen, well) in [(3, "", true), (0, "", false), (3, unseen, false)] {
+        let _ = fs::remove_dir_all(sandbox.path("site"));
+        sandbox.write("run.json", &run(jobs, unseen));
+        sandbox.bulkhead(&["view", "run.json", "-o", "site"]).assert_status(0);
+        let [index, _] = pages(&sandbox, "site");
+        assert_eq!(index.contains("✓ all is well"), well, "{index}");
+        assert_eq!(index.contains("nothing went wrong, but not all was seen"), !well);
+    }
+    let sweep = |column: &str| {
+        format!(
+            "{{\"ok\": true, \"title\": \"t\", \"complete\": true, \"shards\": 1, \"points\": [{{{column:?}: 0.0}}]}}"
+        )
+    };
+    for (column, verdict) in
+        [("exceeded_sum", "no bound exceeded"), ("cavm_ok_share", "no bound was compared")]
+    {
+        sandbox.write("sweep.json", &sweep(column));
+        sandbox.bulkhead(&["view", "sweep.json", "-o", column]).assert_status(0);
+        let index = fs::read_to_string(sandbox.path(column).join("index.html")).expect("a page");
+        assert!(index.contains(verdict), "{index}");
+    }
+}
+
+#[test]
+fn only_regular_files_are_shown() {
+    let sandbox = sandbox!();
+    checked(&sandbox, "1ms", 20_000 * DAY, "results.json");
+    fs::create_dir(sandbox.path("r")).expect("a folder");
+    fs::rename(sandbox.path("results.json"), sandbox.path("r/results.json")).expect("moved");
+    sandbox.write("secret", "secret");
+    std::os::unix::fs::symlink("../secret", sandbox.path("r/report.html")).expect("a link");
+    let refused = |part| {
+        sandbox.bulkhead(&["view", "r", "-o", "site"]).assert_refused(&[part]);
+        assert!(!sandbox.path("site").exists());
+    };
+    refused("cannot read r/report.html: this is no regular file");
+    fs::remove_file(sandbox.path("r/report.html")).expect("removed");
+    std::os::unix::fs::symlink("nowhere", sandbox.path("r/x.json")).expect("a link");
+    refused("cannot read r/x.json");
 }

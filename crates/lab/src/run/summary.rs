@@ -190,6 +190,7 @@ impl Summary {
             name: self.name.clone(),
             problems: self.problems(),
             notes: self.notes().into_iter().chain(self.unseen()).collect(),
+            unseen: self.is_ok() && self.unseen().is_some(),
             times: self.tasks.times(),
             qemu_messages: match self.runner {
                 Runner::Hypervisor => messages(&self.outcome),
@@ -221,6 +222,8 @@ pub struct Document {
     pub problems: Vec<String>,
     /// What has to be known to read the rest.
     pub notes: Vec<String>,
+    /// True if nothing went wrong, but not all was seen; a note says what.
+    pub unseen: bool,
     /// How exact times are: `host`, `measured`, `turns` or `exact`.
     pub times: &'static str,
     /// What QEMU says.

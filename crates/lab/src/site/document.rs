@@ -14,7 +14,7 @@ use serde_json::Value;
 pub enum Read {
     /// The result of a command; its `id` and paths are not set.
     Result(Box<Entry>),
-    /// The document of a command that failed, with its message.
+    /// The document of a command that failed, with its message: it does not say which command, or of what.
     Failed(String),
     /// Something else.
     Other,
@@ -27,11 +27,14 @@ const PROOF: &str = "bulkhead-proof-v1";
 pub fn read(path: &Path, text: &str, time: u64) -> Result<Read, String> {
     let document: Value = serde_json::from_str(text)
         .map_err(|error| format!("it is no whole JSON document: {error}"))?;
-    let kind = match kind(&document)? {
-        Some(kind) => kind,
-        None => return Ok(failed(&document).map_or(Read::Other, Read::Failed)),
+    let failure = failed(&document);
+    let (kind, failure) = match (kind(&document)?, failure) {
+        (Some(kind), failure) => (kind, failure),
+        (None, Some(failure)) => return Ok(Read::Failed(failure)),
+        (None, None) => return Ok(Read::Other),
     };
     let mut entry = match kind {
+        _ if failure.is_some() => parsed::<Failed>(text)?.entry(path, failure),
         Kind::Prove => parsed::<Proof>(text)?.entry(),
         Kind::Run => parsed::<Run>(text)?.entry(),
         Kind::Check => parsed::<Check>(text)?.entry(path),
@@ -84,6 +87,31 @@ fn failed(document: &Value) -> Option<String> {
 
 fn parsed<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
+/// What a command says that found no answer: its file can be damaged, or cannot be planned.
+#[derive(Deserialize)]
+struct Failed {
+    file: Option<String>,
+}
+
+impl Failed {
+    fn entry(self, path: &Path, message: Option<String>) -> Entry {
+        Entry {
+            name: stem(self.file.as_deref(), path),
+            verdict: "failed".into(),
+            good: Some(false),
+            failures: message.into_iter().collect(),
+            ..Entry::default()
+        }
+    }
+}
+
+/// Returns the name of the file that was judged, without its endings; the standard input has that of the document.
+fn stem(file: Option<&str>, document: &Path) -> String {
+    let file = file.filter(|file| *file != "-").map_or(document, Path::new);
+    let name = file.file_name().map(|name| name.to_string_lossy().into_owned());
+    name.as_deref().and_then(|name| name.split('.').next()).unwrap_or_default().to_owned()
 }
 
 #[derive(Deserialize)]
@@ -206,6 +234,11 @@ struct Run {
     result: String,
     name: String,
     problems: Vec<String>,
+    #[serde(default)]
+    notes: Vec<String>,
+    /// True if nothing went wrong, but not all was seen; older versions do not say it.
+    #[serde(default)]
+    unseen: bool,
     times: String,
     vms: Vec<RunVm>,
     /// Those of runs that were recorded.
@@ -239,6 +272,9 @@ struct RunTask {
 
 impl Run {
     fn entry(self) -> Entry {
+        let mut tasks = self.vms.iter().flat_map(|vm| &vm.tasks);
+        let unseen = self.unseen || tasks.any(|it| it.deadline_ns.is_some() && it.jobs == 0);
+        let notes = if unseen { self.notes } else { Vec::new() };
         let exact = self.times == "exact";
         let task = |vm: &str, it: RunTask| Timed {
             subject: Subject::Task { vm: vm.to_owned(), name: it.name },
@@ -262,6 +298,7 @@ impl Run {
             .into_iter()
             .flat_map(|it| it.judged.times(it.reaction_max_ns, it.age_max_ns, exact));
         let (verdict, good) = match self.result.as_str() {
+            "ok" if unseen => ("nothing went wrong, but not all was seen".into(), None),
             "ok" => ("all is well".into(), Some(true)),
             "failed" => ("not well".into(), Some(false)),
             // It was ended before the answer was known.
@@ -271,7 +308,7 @@ impl Run {
             name: self.name,
             verdict,
             good,
-            failures: self.problems,
+            failures: self.problems.into_iter().chain(notes).collect(),
             timed: tasks.chain(chains).collect(),
             ..Entry::default()
         }
@@ -347,13 +384,15 @@ impl Check {
         let vcpus = self.analysis.pcpus.into_iter().flat_map(|pcpu| pcpu.vcpus);
         let tasks = vcpus.flat_map(|vcpu| vcpu.tasks.into_iter().map(move |it| task(&vcpu.vm, it)));
         let chains = self.analysis.chains.into_iter().flat_map(|it| it.times(None, None, false));
-        let file = if self.file == "-" { path } else { Path::new(&self.file) };
-        let stem = file.file_name().map(|name| name.to_string_lossy().into_owned());
-        let stem = stem.as_deref().and_then(|name| name.split('.').next()).unwrap_or_default();
+        // A plan has no tasks: that it is sound says nothing of deadlines.
+        let (verdict, good) = match (self.ok, &self.report) {
+            (true, None) => ("sound; deadlines not checked".into(), None),
+            (ok, _) => (words(ok, "schedulable", "not schedulable"), Some(ok)),
+        };
         Entry {
-            name: self.report.map_or_else(|| stem.to_owned(), |report| report.system),
-            verdict: words(self.ok, "schedulable", "not schedulable"),
-            good: Some(self.ok),
+            name: self.report.map_or_else(|| stem(Some(&self.file), path), |it| it.system),
+            verdict,
+            good,
             timed: tasks.chain(chains).collect(),
             ..Entry::default()
         }
@@ -436,17 +475,18 @@ struct Sweep {
     ok: bool,
     title: String,
     complete: bool,
+    points: Vec<serde_json::Map<String, Value>>,
 }
 
 impl Sweep {
     fn entry(self) -> Entry {
-        let verdict = words(self.ok, "no bound exceeded", "a bound was exceeded");
-        Entry {
-            name: self.title,
-            verdict: whole(verdict, self.complete),
-            good: Some(self.ok),
-            ..Entry::default()
-        }
+        // Sums are of what has to be 0, such as bounds that were exceeded: without one nothing was compared.
+        let compared = self.points.iter().flat_map(|it| it.keys()).any(|it| it.ends_with("_sum"));
+        let (verdict, good) = match (self.ok, compared) {
+            (true, false) => ("done; no bound was compared".into(), None),
+            (ok, _) => (words(ok, "no bound exceeded", "a bound was exceeded"), Some(ok)),
+        };
+        Entry { name: self.title, verdict: whole(verdict, self.complete), good, ..Entry::default() }
     }
 }
 

@@ -84,9 +84,16 @@ fn look(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Fai
         if is_hidden {
             continue;
         }
-        if kind.is_dir() && depth < DEPTH_MAX {
+        if kind.is_dir() {
+            if depth == DEPTH_MAX {
+                let message = format!(
+                    "{} is {DEPTH_MAX} folders below the one that is named, and is not looked at\nhelp: name a folder nearer to it",
+                    path.display()
+                );
+                return Err(Failure::new("no-results", message));
+            }
             look(&path, depth + 1, files)?;
-        } else if path.extension().is_some_and(|ending| ending == "json") && path.is_file() {
+        } else if path.extension().is_some_and(|ending| ending == "json") {
             files.push(path);
         }
     }
@@ -101,6 +108,10 @@ enum What {
 
 /// Reads a file.
 fn read(path: &Path) -> Result<What, Failure> {
+    let metadata = fs::metadata(path).map_err(|error| cannot_read(path, &error))?;
+    if !metadata.is_file() {
+        return Err(cannot_read(path, &io::Error::other("this is no regular file")));
+    }
     let text = crate::load::text(path)?;
     let damaged = |why: String| {
         let message = format!(
@@ -119,10 +130,22 @@ fn read(path: &Path) -> Result<What, Failure> {
     entry.id = format!("{}-{digest}", entry.kind.as_str());
     // Only the document of a folder has its page: others may be about something else.
     let report = match path.file_name() {
-        Some(name) if name == "results.json" => fs::read(path.with_file_name(REPORT)).ok(),
+        Some(name) if name == "results.json" => page(&path.with_file_name(REPORT))?,
         _ => None,
     };
     Ok(What::Result(Box::new(Found { entry, text, report })))
+}
+
+/// Reads the page beside a document, if there is one. A link could lead to any file of this machine, and a site shows it to all.
+fn page(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_file() => {
+            fs::read(path).map(Some).map_err(|error| cannot_read(path, &error))
+        }
+        Ok(_) => Err(cannot_read(path, &io::Error::other("this is no regular file"))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(cannot_read(path, &error)),
+    }
 }
 
 /// Returns when a file was written.

@@ -13,6 +13,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use image::without_path;
 use report::date;
 use report::site::Page;
+use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
@@ -36,6 +37,27 @@ struct Known {
     pages: Vec<String>,
     /// The dates of files of results that do not say when they were made, by the names of the results.
     dates: BTreeMap<String, String>,
+}
+
+/// Nobody else changes a site that this process has locked: other calls wait.
+#[derive(Debug)]
+pub struct Lock {
+    _folder: Option<File>,
+}
+
+impl Lock {
+    /// Locks the site in this folder, by the nearest folder above it that is there: the site itself may have to be made. Where
+    /// folders cannot be locked, nothing is.
+    pub fn of(site: &Path) -> Self {
+        let here = Path::new(".");
+        let above =
+            site.ancestors().skip(1).map(|it| if it.as_os_str().is_empty() { here } else { it });
+        let folder = above.filter(|it| it.is_dir()).find_map(|it| File::open(it).ok());
+        if let Some(folder) = &folder {
+            let _ = flock(folder, FlockOperation::LockExclusive);
+        }
+        Self { _folder: folder }
+    }
 }
 
 /// A folder that is a site, or can become one.
@@ -90,9 +112,16 @@ impl Folder {
     /// Reads the results that the site has.
     pub fn kept(&self) -> Result<Vec<Found>, Failure> {
         let folder = self.path.join(RESULTS);
-        let is_empty = fs::read_dir(&folder).map_or(true, |mut entries| entries.next().is_none());
-        if is_empty {
-            return Ok(Vec::new());
+        let is_shown =
+            |entry: &fs::DirEntry| !entry.file_name().as_encoded_bytes().starts_with(b".");
+        match fs::read_dir(&folder) {
+            Ok(mut entries) => {
+                if !entries.any(|entry| entry.as_ref().is_ok_and(is_shown)) {
+                    return Ok(Vec::new());
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(cannot_read(&folder, &error)),
         }
         let mut results = find::results(&folder, &mut Vec::new())?;
         for found in results.iter_mut().filter(|found| !found.entry.dated) {
@@ -115,6 +144,13 @@ impl Folder {
 
     fn gather_and_move(&mut self, results: &[Found], pages: &[Page]) -> io::Result<()> {
         fs::create_dir_all(&self.path)?;
+        // Calls that were killed left these.
+        for entry in fs::read_dir(&self.path)? {
+            let entry = entry?;
+            if entry.file_name().as_encoded_bytes().starts_with(GATHERED.as_bytes()) {
+                fs::remove_dir_all(entry.path())?;
+            }
+        }
         let gathered = tempfile::Builder::new().prefix(GATHERED).tempdir_in(&self.path);
         let gathered: TempDir = gathered.map_err(without_path)?;
         let of_systems = pages.iter().map(|page| &page.path).filter(|path| *path != INDEX);
@@ -205,6 +241,10 @@ impl Known {
 fn is_page(path: &str) -> bool {
     let name = path.strip_prefix(SYSTEMS).and_then(|rest| rest.strip_prefix('/'));
     name.is_some_and(|name| name.ends_with(".html") && !name.contains('/'))
+}
+
+fn cannot_read(path: &Path, error: &io::Error) -> Failure {
+    Failure::new("cannot-read", format!("cannot read {}: {error}", path.display()))
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> Failure {

@@ -4,7 +4,7 @@
 //! tasks and chains that are there: a run also shows tasks that only its guests know. Bounds and deadlines are those of the system,
 //! and are compared with the last ones that any command stated.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::data::{Bound, Entry, Kind, Subject, Timed};
 use crate::proof::page::units::{counted, time};
@@ -73,9 +73,12 @@ pub fn changes(entries: &[&Entry]) -> Vec<Vec<Change>> {
         let mut tell = |subject: &Subject, what| {
             found.push(Change { subject: Some(subject.clone()), what });
         };
+        let subjects_before: BTreeSet<&Subject> =
+            before.iter().flat_map(|before| &before.timed).map(|it| &it.subject).collect();
+        let subjects: BTreeSet<&Subject> = entry.timed.iter().map(|it| &it.subject).collect();
         for timed in &entry.timed {
             let key = &timed.subject;
-            if before.is_some_and(|before| !has(before, key)) {
+            if before.is_some() && !subjects_before.contains(key) {
                 tell(key, What::Added);
             }
             // A run does not know the deadlines of tasks that are not described.
@@ -99,7 +102,7 @@ pub fn changes(entries: &[&Entry]) -> Vec<Vec<Change>> {
             }
         }
         for Timed { subject, .. } in before.iter().flat_map(|before| &before.timed) {
-            if !has(entry, subject) {
+            if !subjects.contains(subject) {
                 tell(subject, What::Removed);
                 // Another one with its name is not compared with it.
                 bounds.remove(subject);
@@ -109,10 +112,6 @@ pub fn changes(entries: &[&Entry]) -> Vec<Vec<Change>> {
         all.push(found);
     }
     all
-}
-
-fn has(entry: &Entry, subject: &Subject) -> bool {
-    entry.timed.iter().any(|it| it.subject == *subject)
 }
 
 impl What {

@@ -1,7 +1,7 @@
 //! The first page: all systems and all results.
 
-use super::change::summary;
-use super::data::Entry;
+use super::change::{Change, summary};
+use super::data::{Entry, Kind};
 use super::table::{date, links, note_on_dates, part, table, verdict, version};
 use super::{Site, System, system};
 use crate::proof::page::label::escape;
@@ -46,8 +46,16 @@ fn latest(system: &System<'_>) -> Vec<String> {
     let name = format!("<a href=\"{}\">{}</a>", system::path(system.name), escape(system.name));
     let mut row = vec![name, system.entries.len().to_string()];
     if let Some((entry, changes)) = system.entries.last() {
+        // What another command found before is not answered by the last one.
+        let others = Kind::ALL.into_iter().filter(|kind| *kind != entry.kind).filter_map(|kind| {
+            let of_kind = |(entry, _): &&(&Entry, Vec<Change>)| entry.kind == kind;
+            system.entries.iter().rev().find(of_kind).map(|(entry, _)| *entry)
+        });
+        let others = others.filter(|other| other.good == Some(false));
+        let others = others.map(|it| format!("<br>{}: {}", it.kind.as_str(), verdict(it)));
+        let verdicts = verdict(entry) + &others.collect::<String>();
         let command = entry.kind.as_str().to_owned();
-        row.extend([date(entry), command, verdict(entry), part(entry.in_time())]);
+        row.extend([date(entry), command, verdicts, part(entry.in_time())]);
         row.extend([part(entry.kept()), escape(&summary(changes))]);
     }
     row

@@ -74,6 +74,9 @@ const RESULTS: [&str; 8] = [
     "more",
 ];
 
+/// Rows of a task or chain: its latest ones. The drawing and the table of all results have all.
+const ROWS_MAX: usize = 100;
+
 /// Sentences of a result that is not well; its row says how many more there are.
 const FAILURES_MAX: usize = 20;
 
@@ -146,10 +149,16 @@ fn over_time(system: &System<'_>, subject: &Subject) -> String {
             None => {}
         }
     }
+    let older = rows.len().saturating_sub(ROWS_MAX);
+    rows.drain(..older);
+    let note = match older {
+        0 => String::new(),
+        _ => format!("<p>The data has {} before these.</p>\n", counted(older as u64, "result")),
+    };
     let title = subject.title();
     let heading = if subject.is_task() { &TASK } else { &CHAIN };
     let drawing = line::drawing(&title, &points).unwrap_or_default();
-    format!("<h3>{}</h3>\n{drawing}{}", escape(&title), table(&title, heading, &rows))
+    format!("<h3>{}</h3>\n{drawing}{}{note}", escape(&title), table(&title, heading, &rows))
 }
 
 const TASK: [&str; 8] = [
