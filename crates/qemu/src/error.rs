@@ -15,7 +15,7 @@ fn install(program: &str) -> String {
         false => ("make setup", "qemu-system-arm"),
     };
     format!(
-        "Debian 13: `apt-get install {package}`; Debian 12: add the suite bookworm-backports, then `apt-get install -t \
+        "Debian 13, Ubuntu 25.10 and newer: `apt-get install {package}`; Debian 12: add the suite bookworm-backports, then `apt-get install -t \
          bookworm-backports {package}`; in a work tree `{setup}` does so; elsewhere, build it from QEMU's sources"
     )
 }

@@ -276,6 +276,19 @@ fn a_reader_that_goes_away_gets_no_yes_and_no_complaint() {
     }
 }
 
+#[test]
+fn of_many_mistakes_the_first_are_shown() {
+    let sandbox = sandbox!();
+    sandbox.write("many.toml", &"[[vm]]\n".repeat(300));
+    let all = sandbox.bulkhead(&["check", "many.toml", "--json"]);
+    let all = all.json()["errors"].as_array().expect("mistakes").len();
+    let result = sandbox.bulkhead(&["check", "many.toml"]);
+    result.assert_status(2);
+    assert_eq!(result.stderr.matches("error[").count(), 100);
+    let more = format!("error: {} more mistakes, which `--json` has\n", all - 100);
+    assert!(result.stderr.ends_with(&more), "{}", result.stderr);
+}
+
 /// A description of the system whose files the folder has.
 const DESCRIPTION: &str = r#"
 name = "test"

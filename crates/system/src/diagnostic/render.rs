@@ -14,7 +14,10 @@ pub enum Style {
     Colored,
 }
 
-/// Returns all diagnostics, one after the other, with an empty line between two.
+/// Diagnostics that are shown to people: each is shown in its file, which takes as long as the file is.
+const SHOWN_MAX: usize = 100;
+
+/// Returns the first diagnostics, one after the other, with an empty line between two, and how many more there are.
 pub(super) fn render(diagnostics: &[Diagnostic], style: Style) -> String {
     let renderer = match style {
         Style::Plain => Renderer::plain(),
@@ -22,9 +25,13 @@ pub(super) fn render(diagnostics: &[Diagnostic], style: Style) -> String {
     }
     .decor_style(DecorStyle::Ascii);
     let mut out = String::new();
-    for diagnostic in diagnostics {
+    for diagnostic in diagnostics.iter().take(SHOWN_MAX) {
         out.push_str(&renderer.render(&[group(diagnostic)]));
         out.push_str("\n\n");
+    }
+    let more = diagnostics.len().saturating_sub(SHOWN_MAX);
+    if more > 0 {
+        out.push_str(&format!("error: {more} more mistakes, which `--json` has"));
     }
     out.truncate(out.trim_end().len());
     if !out.is_empty() {
