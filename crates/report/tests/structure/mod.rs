@@ -3,7 +3,8 @@
 /// Elements that HTML closes by itself.
 const VOID: [&str; 3] = ["meta", "img", "br"];
 
-/// Whether each element is closed in its parent, and ids are there once and all that is linked is there.
+/// Whether each element is closed in its parent, ids are there once, all that is linked is there, and parts of the page have
+/// names by which people who do not see them tell them apart.
 pub fn check_structure(html: &str) {
     let mut open: Vec<&str> = Vec::new();
     let mut ids: Vec<&str> = Vec::new();
@@ -37,5 +38,21 @@ pub fn check_structure(html: &str) {
     assert_eq!(ids.len(), count, "an id is there twice");
     for link in links {
         assert!(ids.contains(&link), "#{link} is nowhere");
+    }
+    let between = |before: &str, after: &str| -> Vec<String> {
+        let rest = html.split(before).skip(1).filter_map(|rest| rest.split(after).next());
+        rest.map(str::to_owned).collect()
+    };
+    // Sections are named after their headings.
+    let mut names = between("role=\"region\" aria-label=\"", "\"");
+    names.extend(
+        between("<h2 id=\"", "</h2>")
+            .iter()
+            .filter_map(|it| Some(it.split_once('>')?.1.to_owned())),
+    );
+    let count = names.len();
+    names.sort_unstable();
+    for (name, next) in names.iter().zip(names.iter().skip(1)) {
+        assert_ne!(name, next, "one of {count} parts has the name of another one");
     }
 }

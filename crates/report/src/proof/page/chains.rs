@@ -32,7 +32,7 @@ pub fn part(proof: &Proof) -> Option<Part> {
         "<p>Each task reads the latest output of the task before. The <em>reaction</em> is the time until a change shows in the output of \
          the last task; the <em>data age</em> is the time from reading until the output that was made from it is replaced. What was seen counts as if \
          each job read when it was released.</p>\n\
-         <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Chains\">\n<table>\n<caption>Times of chains</caption>\n<thead><tr>\
+         <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Times of chains\">\n<table>\n<caption>Times of chains</caption>\n<thead><tr>\
          <th scope=\"col\">chain</th><th scope=\"col\">steps</th><th scope=\"col\">time</th><th scope=\"col\" class=\"n\">may be</th>\
          <th scope=\"col\" class=\"n\">bound</th><th scope=\"col\" class=\"n\">simulated</th><th scope=\"col\" class=\"n\">executed</th>{without}\
          <th scope=\"col\">verdict</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n"

@@ -23,7 +23,7 @@ pub fn part(proof: &Proof) -> Option<Part> {
     let html = format!(
         "<p>{}. A theorem says that no schedule that keeps the assumptions exceeds the bound; the assumptions and the proofs \
          are in the folder <code>{}</code>.</p>\n\
-         <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Theorems\">\n<table>\n<caption>Bounds and their theorems</caption>\n\
+         <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Bounds and their theorems\">\n<table>\n<caption>Bounds and their theorems</caption>\n\
          <thead><tr><th scope=\"col\">VM</th><th scope=\"col\" class=\"n\">VCPU</th><th scope=\"col\">task</th>\
          <th scope=\"col\" class=\"n\">bound</th><th scope=\"col\">theorem</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n",
         escape(&capital(&theorems.summary())),
