@@ -1,6 +1,7 @@
-//! The escape key: Ctrl-] and one more key speak to the console, all else to a VM.
+//! The escape key: Ctrl-] and one more key speak to the console, all else to a VM. A program sends to any VM by
+//! Ctrl-], a key for the VM, and the byte.
 
-use abi::console::{ESCAPE, FOCUS_FIRST, FOCUS_LAST, QUIT};
+use abi::console::{ALL, ESCAPE, FOCUS_FIRST, FOCUS_LAST, QUIT, SEND_FIRST, SEND_LAST};
 
 /// What a key means.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -9,6 +10,8 @@ pub(super) enum Action {
     Wait,
     /// A byte for the VM that has the input.
     Input(u8),
+    /// A byte for this VM, whoever has the input.
+    Send(usize, u8),
     /// Show all VMs.
     All,
     /// Show this VM alone.
@@ -23,33 +26,51 @@ pub(super) enum Action {
     Unknown,
 }
 
-/// Remembers whether the escape key came last.
+/// What the keys before make of the next one.
+#[derive(Clone, Copy)]
+enum Next {
+    Input,
+    // The escape key came last.
+    Escaped,
+    // A key came behind it that sends to this VM.
+    Send(usize),
+}
+
+/// Remembers an escape key, and to which VM it sends.
 pub(super) struct Keys {
-    escaped: bool,
+    next: Next,
 }
 
 impl Keys {
     pub(super) const fn new() -> Self {
-        Self { escaped: false }
+        Self { next: Next::Input }
     }
 
     pub(super) fn press(&mut self, key: u8) -> Action {
-        if !core::mem::take(&mut self.escaped) {
-            if key == ESCAPE {
-                self.escaped = true;
-                return Action::Wait;
-            }
-            return Action::Input(key);
+        match core::mem::replace(&mut self.next, Next::Input) {
+            Next::Input if key == ESCAPE => self.wait(Next::Escaped),
+            Next::Input => Action::Input(key),
+            Next::Send(vm) => Action::Send(vm, key),
+            Next::Escaped => self.press_escaped(key),
         }
+    }
+
+    fn press_escaped(&mut self, key: u8) -> Action {
         match key {
             ESCAPE => Action::Input(ESCAPE),
-            b'a' => Action::All,
+            ALL => Action::All,
             FOCUS_FIRST..=FOCUS_LAST => Action::Focus(usize::from(key - FOCUS_FIRST)),
+            SEND_FIRST..=SEND_LAST => self.wait(Next::Send(usize::from(key - SEND_FIRST))),
             b'n' => Action::Next,
             b'?' => Action::Help,
             QUIT => Action::Quit,
             _ => Action::Unknown,
         }
+    }
+
+    fn wait(&mut self, next: Next) -> Action {
+        self.next = next;
+        Action::Wait
     }
 }
 
@@ -75,6 +96,17 @@ mod tests {
             actions(b"\x1d?\x1dq"),
             [Action::Wait, Action::Help, Action::Wait, Action::Quit]
         );
+    }
+
+    #[test]
+    fn one_byte_of_any_value_is_sent_to_a_vm() {
+        for byte in 0..=255 {
+            assert_eq!(
+                actions(&[ESCAPE, b'H', byte, b'b']),
+                [Action::Wait, Action::Wait, Action::Send(7, byte), Action::Input(b'b')]
+            );
+        }
+        assert_eq!(actions(b"\x1dI"), [Action::Wait, Action::Unknown]);
     }
 
     #[test]

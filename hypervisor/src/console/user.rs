@@ -58,7 +58,8 @@ impl<U: Uart> Console<U> {
         match action {
             Action::Wait => {}
             Action::Input(byte) if count > 0 => return Some((self.input_vm(), byte)),
-            Action::Input(_) => {}
+            Action::Send(vm, byte) if vm < count => return Some((vm, byte)),
+            Action::Input(_) | Action::Send(..) => {}
             Action::All => self.set_view(View::All),
             Action::Focus(vm) => self.set_view(View::Focus(vm)),
             Action::Next => self.set_view(View::Focus(match self.view() {

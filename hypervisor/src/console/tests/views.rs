@@ -87,6 +87,16 @@ fn keys_without_meaning_say_so() {
 }
 
 #[test]
+fn a_byte_is_sent_to_a_vm_and_view_and_input_stay() {
+    let (console, uart) = console(16);
+    console.set_view(View::Focus(1));
+    shown(&console, &uart);
+    assert_eq!(press(&console, &uart, b"\x1dCx\x1dA\x1dy"), [(2, b'x'), (0, ESCAPE), (1, b'y')]);
+    assert_eq!(press(&console, &uart, b"\x1dHz"), [], "there is no such VM");
+    assert_eq!((console.view(), shown(&console, &uart).as_str()), (View::Focus(1), ""));
+}
+
+#[test]
 fn overrun_of_the_uart_reaches_the_vm() {
     let (console, uart) = console(16);
     uart.state().input.push_back(Input { byte: b'x', overrun: true });
@@ -116,13 +126,17 @@ fn one_interrupt_receives_a_bounded_number_of_bytes() {
 proptest! {
     #[test]
     fn input_goes_to_the_focus_only(keys in proptest::collection::vec(
-        prop_oneof![Just(ESCAPE), Just(b'a'), Just(b'n'), Just(b'1'), Just(b'2'), any::<u8>()], 0..200)) {
+        prop_oneof![Just(ESCAPE), Just(b'a'), Just(b'n'), Just(b'1'), Just(b'2'), Just(b'B'), any::<u8>()], 0..200)) {
         let (console, uart) = console(16);
         let received = press(&console, &uart, &keys);
 
-        let (mut focus, mut all, mut escaped) = (0, true, false);
+        let (mut focus, mut all, mut escaped, mut send) = (0, true, false, None);
         let mut expected = Vec::new();
         for key in keys {
+            if let Some(vm) = send.take() {
+                expected.extend((vm < 3).then_some((vm, key)));
+                continue;
+            }
             match (escaped, key) {
                 (false, ESCAPE) => escaped = true,
                 (false, _) => expected.push((focus, key)),
@@ -131,6 +145,7 @@ proptest! {
                     match key {
                         ESCAPE => expected.push((focus, ESCAPE)),
                         b'a' => all = true,
+                        b'A'..=b'H' => send = Some(usize::from(key - b'A')),
                         b'0'..=b'2' => (focus, all) = (usize::from(key - b'0'), false),
                         b'n' => (focus, all) = (if all { focus } else { (focus + 1) % 3 }, false),
                         _ => {}
