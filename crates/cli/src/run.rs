@@ -12,6 +12,7 @@ mod view;
 use std::time::Duration;
 
 use lab::boot::{Ran, Running};
+use lab::consoles::Consoles;
 use lab::hypervisor;
 use lab::kvm::OnKvm;
 use lab::load::{self, System};
@@ -47,14 +48,17 @@ pub fn run(options: &RunOptions, format: Format) -> Result<Status, Failure> {
     for (vm, arguments) in &options.append {
         system.append(vm, arguments)?;
     }
+    let names: Vec<&str> = system.plan.vms.iter().map(|vm| vm.name.as_str()).collect();
+    let sockets = options.consoles.as_deref().map(|folder| Consoles::open(folder, &names));
+    let sockets = sockets.transpose()?;
     match options.on {
-        On::Qemu => on_qemu(options, &system, &signals, format),
+        On::Qemu => on_qemu(options, &system, sockets, &signals, format),
         On::Kvm => {
             let prepared = OnKvm::new(&system, wanted(options), &signals);
             match (prepared, signals.caught()) {
                 // Whatever it made is gone.
                 (_, Some(signal)) => Ok(Status::Signal(signal)),
-                (prepared, None) => follow(prepared?, &system, None, &signals, format),
+                (prepared, None) => follow(prepared?, &system, None, sockets, &signals, format),
             }
         }
     }
@@ -64,6 +68,7 @@ pub fn run(options: &RunOptions, format: Format) -> Result<Status, Failure> {
 fn on_qemu(
     options: &RunOptions,
     system: &System,
+    sockets: Option<Consoles>,
     signals: &Signals,
     format: Format,
 ) -> Result<Status, Failure> {
@@ -75,7 +80,7 @@ fn on_qemu(
         return image_report::image_written(out, &image, format == Format::Json);
     }
     let prepared = OnQemu::new(system, &found, wanted(options))?;
-    follow(prepared, system, console, signals, format)
+    follow(prepared, system, console, sockets, signals, format)
 }
 
 /// Follows a run to its end, and shows what it comes to.
@@ -83,6 +88,7 @@ fn follow(
     mut prepared: impl Prepared,
     system: &System,
     console: Option<usize>,
+    sockets: Option<Consoles>,
     signals: &Signals,
     format: Format,
 ) -> Result<Status, Failure> {
@@ -90,7 +96,7 @@ fn follow(
         return Ok(Status::Signal(signal));
     }
     let names: Vec<&str> = system.plan.vms.iter().map(|vm| vm.name.as_str()).collect();
-    let (ran, end) = attend(prepared.start()?, &names, signals, console, format)?;
+    let (ran, end) = attend(prepared.start()?, &names, signals, console, sockets, format)?;
     let summary = prepared.judge(ran, end)?;
     format.print(
         || of_run(&summary, system),
@@ -131,6 +137,7 @@ fn attend(
     names: &[&str],
     signals: &Signals,
     console: Option<usize>,
+    mut sockets: Option<Consoles>,
     format: Format,
 ) -> Result<(Ran, End), Failure> {
     let mut view = View::new(names.iter().copied(), format != Format::Text);
@@ -140,7 +147,7 @@ fn attend(
             "console of `{}`: Ctrl-] q leaves, Ctrl-] n shows the next VM, Ctrl-] a all, Ctrl-] ? helps\n",
             names[vm]
         ));
-        keyboard = Some(Interactive::new(vm, running.input())?);
+        keyboard = Some(Interactive::new(vm, running.input(), sockets.is_some())?);
     }
     let end = loop {
         if signals.caught().is_some() {
@@ -152,6 +159,12 @@ fn attend(
         match running.next(TICK) {
             Next::Output(chunk) => {
                 view.show(&chunk.bytes)?;
+                if let Some(sockets) = &mut sockets {
+                    sockets.show(&chunk.bytes);
+                    if running.known().ready {
+                        sockets.listen(|| running.input());
+                    }
+                }
                 if let Some(keyboard) = &mut keyboard
                     && running.known().ready
                 {

@@ -1,8 +1,13 @@
 //! The first commands on the real thing: hypervisor, Linux and real-time guest must have been built
 //! (`make build`).
 
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use testing::{eventually, signal};
 
 fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -51,6 +56,44 @@ fn the_demonstration_runs_to_its_end() {
     ] {
         assert!(shown.contains(line), "no {line} in\n{shown}");
     }
+}
+
+/// Reads up to a text that must come.
+#[track_caller]
+fn read_to(client: &mut UnixStream, text: &str) {
+    let mut seen = Vec::new();
+    while !seen.ends_with(text.as_bytes()) {
+        let mut byte = [0];
+        let result = client.read_exact(&mut byte);
+        assert!(result.is_ok(), "{result:?}: no {text} in\n{}", String::from_utf8_lossy(&seen));
+        seen.extend(byte);
+    }
+}
+
+#[test]
+fn the_shell_of_the_demonstration_works_on_a_socket() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let consoles = folder.path().to_str().expect("text");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_bulkhead"))
+        .current_dir(project())
+        .args(["run", "systems/demo.toml", "--timeout", "180s", "--consoles", consoles])
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("bulkhead starts");
+    let connect = |vm: &str| UnixStream::connect(folder.path().join(format!("{vm}.sock")));
+    eventually("the sockets are there", || connect("linux").is_ok() && connect("rt").is_ok());
+    let mut linux = connect("linux").expect("it listens");
+    linux.set_read_timeout(Some(Duration::from_secs(120))).expect("set");
+    read_to(&mut linux, "linux:/# ");
+    linux.write_all(b"echo $((6*7)) is it\n").expect("written");
+    read_to(&mut linux, "\n42 is it\r\n");
+    // Who types at one VM does not take another out of sight.
+    let mut rt = connect("rt").expect("it listens");
+    rt.set_read_timeout(Some(Duration::from_secs(120))).expect("set");
+    read_to(&mut rt, "rt: done\r\n");
+    signal(&child, "INT");
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
 }
 
 /// Linux and the rover boot what the tests above and others boot, from another folder.

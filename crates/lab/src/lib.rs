@@ -2,7 +2,7 @@
 //!
 //! A file becomes a [`load::System`]. [`check`] judges it, [`advice`] says what would help. [`boot`] makes its image and starts it in a machine, [`record`] writes what happens
 //! there as a trace, [`cachescope`] counts what happens in the caches, [`simulate`] does without a machine. [`run`] is one
-//! run with its verdict. [`deadlines`] says whether the tasks of a run were in time, [`chains`] how long data took through
+//! run with its verdict, [`consoles`] shows each of its VMs on a socket. [`deadlines`] says whether the tasks of a run were in time, [`chains`] how long data took through
 //! several tasks, [`decisions`] whether the scheduler
 //! decided as its policies do, [`difference`] what changed from one system to another, [`comparison`] in what two
 //! traces differ, and [`proof`] puts analysis, simulation and execution together.
@@ -23,6 +23,7 @@ pub mod chains;
 pub mod check;
 pub mod comparison;
 pub mod console;
+pub mod consoles;
 pub mod deadlines;
 pub mod decisions;
 pub mod difference;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use abi::console::{ESCAPE, FOCUS_FIRST};
+use abi::console::{ALL, ESCAPE, FOCUS_FIRST};
 use qemu::Input;
 
 use super::keys::{Keys, Pressed};
@@ -17,23 +17,25 @@ pub struct Interactive {
     _terminal: Option<RawTerminal>,
     vm: usize,
     input: Input,
+    among_all: bool,
     open: bool,
     left: Arc<AtomicBool>,
 }
 
 impl Interactive {
-    /// Prepares the terminal; keys wait until [`Interactive::open`].
-    pub fn new(vm: usize, input: Input) -> io::Result<Self> {
+    /// Prepares the terminal; keys wait until [`Interactive::open`]. With `among_all`, all VMs stay in sight.
+    pub fn new(vm: usize, input: Input, among_all: bool) -> io::Result<Self> {
         let left = Arc::new(AtomicBool::new(false));
-        Ok(Self { _terminal: RawTerminal::new()?, vm, input, open: false, left })
+        Ok(Self { _terminal: RawTerminal::new()?, vm, input, among_all, open: false, left })
     }
 
-    /// Brings the VM to the front and passes keys on. Does nothing the second time.
+    /// Gives the input to the VM, brings it to the front, and passes keys on. Does nothing the second time.
     pub fn open(&mut self) {
         if std::mem::replace(&mut self.open, true) {
             return;
         }
-        self.input.send(&[ESCAPE, FOCUS_FIRST + self.vm as u8]);
+        let keys = [ESCAPE, FOCUS_FIRST + self.vm as u8, ESCAPE, ALL];
+        self.input.send(if self.among_all { &keys } else { &keys[..2] });
         let (input, left) = (self.input.clone(), Arc::clone(&self.left));
         // Not joined: it may wait for a key for ever, and ends with the process.
         thread::spawn(move || pass_on(&input, &left));

@@ -30,6 +30,8 @@ pub enum On {
 Examples:
   bulkhead run systems/demo.toml --until-off --timeout 60s
   bulkhead run systems/demo.toml --console linux    Ctrl-] q leaves, Ctrl-] ? helps
+  bulkhead run systems/demo.toml --consoles vms     a window for each VM, in which this runs:
+                                                    socat -,raw,echo=0 UNIX-CONNECT:vms/linux.sock
   bulkhead run systems/demo.toml --append linux=bulkhead.job=demo
   bulkhead run demo.plan.dts --deterministic        the same run every time
   bulkhead run demo.plan.dts --deterministic --cachescope build/scope
@@ -51,6 +53,12 @@ pub struct RunOptions {
     /// Work at the console of this VM
     #[arg(long, value_name = "VM")]
     pub console: Option<String>,
+    /// Open the console of each VM as a Unix socket NAME.sock in this folder, while the run lasts
+    ///
+    /// A client sees the last 8 KiB of its VM's output and what follows, without the name in front, and what it writes is
+    /// typed there (with --on kvm, nowhere). One for which 256 KiB wait is dropped.
+    #[arg(long, value_name = "DIR")]
+    pub consoles: Option<PathBuf>,
     /// Append to the command line of a VM; may be given several times
     #[arg(long, value_name = "VM=ARGS", value_parser = append)]
     pub append: Vec<(String, String)>,
@@ -76,7 +84,7 @@ pub struct RunOptions {
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub timeout: Option<Duration>,
     /// Write the bootable image to this file and do not run it
-    #[arg(long, value_name = "OUT", conflicts_with_all = ["console", "deterministic", "cachescope", "short_turns", "trace", "until_off", "timeout", "log"])]
+    #[arg(long, value_name = "OUT", conflicts_with_all = ["console", "consoles", "deterministic", "cachescope", "short_turns", "trace", "until_off", "timeout", "log"])]
     pub image_only: Option<PathBuf>,
     /// Write all output of the console to this file [default: a log beside the image, named after the system]
     #[arg(long, value_name = "FILE")]

@@ -7,6 +7,7 @@ mod chains;
 mod channel;
 mod check;
 mod check_locks;
+mod consoles;
 mod diff;
 mod export;
 mod format;
