@@ -10,7 +10,7 @@ use serde::Serialize;
 /// result are the same.
 const VARIABLE: &str = "SOURCE_DATE_EPOCH";
 
-/// Returns what is wrong with the value of [`VARIABLE`], if it is set and no time.
+/// Returns what is wrong with the value of `SOURCE_DATE_EPOCH`, if it is set and no time.
 pub fn wrong_time() -> Option<String> {
     let text = env::var_os(VARIABLE)?;
     let seconds = text.to_str().and_then(|text| text.parse::<u64>().ok());
