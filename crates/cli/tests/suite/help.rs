@@ -142,7 +142,7 @@ fn completions_end_quietly_with_their_reader_and_loudly_on_a_full_disk() {
     let mut child = command.stdout(Stdio::piped()).spawn().expect("the command starts");
     drop(child.stdout.take());
     let output = child.wait_with_output().expect("it ends");
-    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(141), &b""[..]));
 
     let full = fs::File::create("/dev/full").expect("the device");
     let output = sandbox.command(&["completions", "zsh"]).stdout(full).output();
