@@ -61,6 +61,12 @@ pub mod channel {
     include!(concat!(env!("OUT_DIR"), "/channel.rs"));
 }
 
+/// One direction of a serial line and mutants.
+#[allow(clippy::all)]
+pub mod wire {
+    include!(concat!(env!("OUT_DIR"), "/wire.rs"));
+}
+
 /// CPUs on which VCPUs take turns, and mutants.
 #[allow(clippy::all)]
 pub mod cpus {

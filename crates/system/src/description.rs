@@ -13,6 +13,7 @@ mod names;
 mod objective;
 mod order;
 mod read;
+mod serial_line;
 mod servers;
 mod task;
 mod trigger;
@@ -29,6 +30,7 @@ pub use inputs::inputs;
 pub use locks::{Resource, Section};
 pub use objective::{Aim, Objective};
 use policy::color::ColorSet;
+pub use serial_line::SerialLine;
 use units::{Bytes, Duration};
 
 use crate::address::{IntId, Ipa, PhysicalAddress};
@@ -73,6 +75,8 @@ pub struct System {
     pub resources: Vec<Resource>,
     /// The channels between VMs, in the order of the description.
     pub channels: Vec<Channel>,
+    /// The serial lines between VMs, in the order of the description.
+    pub serial_lines: Vec<SerialLine>,
     /// The chains, in the order of the description.
     pub chains: Vec<Chain>,
     /// The VMs, in their order.
@@ -401,24 +405,36 @@ impl System {
         let overheads = self.platform.value.overheads?;
         let sharing = || self.vms.iter().filter(|vm| vm.vcpus.iter().any(|it| it.server.is_some()));
         let interrupts = sharing().map(Vm::interrupts_max).max().unwrap_or(policy::pace::KICKS_MAX);
-        // A VCPU that is kicked takes the interrupt of a ring like that of a device: it takes the lock once more.
-        let hears = |(index, vm): &(usize, &Vm)| {
-            vm.vcpus.iter().any(|it| it.server.is_some()) && self.rings_for(*index).next().is_some()
-        };
         // A VCPU with a PCPU of its own is kicked for rings, too.
         let rung = self.vms.iter().enumerate().filter(|it| self.rings_for(it.0).next().is_some());
         let waits = sharing().chain(rung.map(|it| it.1)).map(Vm::lock_waits).max().unwrap_or(0);
-        let ring = |(_, vm): (usize, &Vm)| {
-            overheads.interrupt.0.saturating_add(overheads.lock_waits(vm.lock_waits()).0)
+        // Who is kicked takes the interrupt to which others rang, as one of a device, for which it takes the lock once more; and
+        // brings each end of a serial line up to date at which the other end told something, which takes as long as three
+        // interrupts: it moves a FIFO, changes the interrupt of the end, and tells something back.
+        let ring = |(index, vm): (usize, &Vm)| {
+            let rings = self.channels.iter().any(|it| it.to.contains(&index) && it.rings.is_some());
+            let lines = self.serial_lines.iter().filter(|it| it.between.contains(&index)).count();
+            let waits = overheads.lock_waits(vm.lock_waits()).0;
+            let [ring, line] = [1, 3].map(|it: u64| overheads.interrupt.0.saturating_mul(it));
+            let rings = u64::from(rings).saturating_mul(ring.saturating_add(waits));
+            rings.saturating_add((lines as u64).saturating_mul(line.saturating_add(waits)))
         };
-        let ring = self.vms.iter().enumerate().filter(hears).map(ring).max().unwrap_or(0);
+        let shares = |(_, vm): &(usize, &Vm)| vm.vcpus.iter().any(|it| it.server.is_some());
+        let ring = self.vms.iter().enumerate().filter(shares).map(ring).max().unwrap_or(0);
         let kick = overheads.kick_with(waits).0.saturating_add(ring);
         Some((Duration(kick), interrupts))
     }
 
-    /// Returns the limits on rings for the channels that the VM with this index reads.
+    /// Returns the limits on interrupts that come for the VM with this index from others: rings for the channels that it
+    /// reads; and for each of its serial lines those that the other end causes, of which the last one may come whenever that VM
+    /// ends, and those that tell the VM itself that it may interrupt the other end now.
     pub fn rings_for(&self, vm: usize) -> impl Iterator<Item = Rings> {
-        self.channels.iter().filter(move |it| it.to.contains(&vm)).filter_map(|it| it.rings)
+        let channels = self.channels.iter().filter(move |it| it.to.contains(&vm));
+        let lines = self.serial_lines.iter().filter(move |it| it.between.contains(&vm));
+        let lines = lines.flat_map(|SerialLine { tells: it, .. }| {
+            [Rings { early: Duration(it.early.0.saturating_add(it.interval.0)), ..*it }, *it]
+        });
+        channels.filter_map(|it| it.rings).chain(lines)
     }
 
     /// Returns true if memory accesses have to be counted: some VM or VCPU has a budget of them, or

@@ -33,6 +33,11 @@ pub trait Line {
     /// Takes a byte. Returns false if there is no room now; call [`Pl011::line_ready`] when there
     /// is room again.
     fn send(&mut self, byte: u8) -> bool;
+
+    /// The same for several bytes; returns how many it takes.
+    fn send_all(&mut self, bytes: &[u8]) -> usize {
+        bytes.iter().take_while(|byte| self.send(**byte)).count()
+    }
 }
 
 /// A virtual PL011.
@@ -99,7 +104,7 @@ impl Pl011 {
 
     /// Serves a write of `size` bytes (1, 2, 4 or 8) at `offset` in the frame. Writes that do not
     /// start at a register are ignored.
-    pub fn write(&mut self, offset: u64, size: usize, value: u64, line: &mut impl Line) {
+    pub fn write(&mut self, offset: u64, size: usize, value: u64, line: &mut dyn Line) {
         let value = if size >= 4 { value as u32 } else { value as u32 & ((1 << (8 * size)) - 1) };
         if offset == DR {
             self.send(value as u8, line);
@@ -121,18 +126,41 @@ impl Pl011 {
         }
     }
 
+    /// Returns true if bytes wait in the transmit FIFO for the line.
+    pub fn is_sending(&self) -> bool {
+        self.transmit.len() > 0
+    }
+
+    /// Returns true if the receive FIFO has room for a byte.
+    pub fn has_room(&self) -> bool {
+        self.receive.len() < self.depth()
+    }
+
+    /// The far end has `more` bytes, of which the receive FIFO has none yet: those for which there is room enter it before
+    /// the guest looks.
+    pub fn announce(&mut self, more: usize) {
+        if more > 0 && self.has_room() {
+            self.raw |= RT;
+            if self.receive.len() + more >= self.receive_limit() {
+                self.raw |= RX;
+            }
+        }
+    }
+
     /// The line takes bytes again: sends the bytes in the transmit FIFO.
-    pub fn line_ready(&mut self, line: &mut impl Line) {
-        while let Some(byte) = self.transmit.front() {
-            if !line.send(byte) {
+    pub fn line_ready(&mut self, line: &mut dyn Line) {
+        while self.is_sending() {
+            let bytes = self.transmit.first();
+            let (all, taken) = (bytes.len(), line.send_all(bytes));
+            self.transmit.skip(taken);
+            if taken < all {
                 break;
             }
-            self.transmit.pop();
         }
         self.transmit_level();
     }
 
-    fn send(&mut self, byte: u8, line: &mut impl Line) {
+    fn send(&mut self, byte: u8, line: &mut dyn Line) {
         // The common case: nothing waits, and the line takes the byte.
         if self.transmit.len() == 0 && line.send(byte) {
             self.raw |= TX;
