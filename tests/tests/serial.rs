@@ -104,3 +104,19 @@ fn vcpus_with_budgets_have_lines() {
         run.expect(vm, "serial: received=1000 wrong=0 ");
     }
 }
+
+/// A VCPU owes the other end something when it goes off, while its sibling waits and does not know: the sibling wakes to tell it.
+#[test]
+fn who_goes_off_leaves_what_is_late_to_a_sibling() {
+    let vcpus = "[[vm.vcpu]]\npcpu = 1\nserver = \"deferrable\"\nbudget = \"4ms\"\nperiod = \"5ms\"\n\
+                 [[vm.vcpu]]\npcpu = 2\n";
+    let run = Case::new("serial-leaves")
+        .vm(guest("plan", "serial.leave=128 serial.us=200000").more(vcpus))
+        .vm(guest("drive", "serial.receive=256 serial.us=200000"))
+        .more(&line("tell_every = \"20us\"\ntell_burst = 1\n"))
+        .run()
+        .ended();
+    run.expect("drive", "serial: received=256 wrong=0 ");
+    // The sibling wakes by itself only 400 us after the first byte of a pair.
+    assert!(run.value("drive", "serial: received", "pair_us") < 100, "{}", run.log());
+}

@@ -253,12 +253,15 @@ fn serve(at: &Assignment, pcpu: &'static Pcpu) {
             hear(at.vm, number, &env);
         }
     }
-    // Who is at a port whose time has come tells what is late there.
-    let due = ports.due_after(now);
     if is_next {
-        pcpu.set_deadline(Purpose::Telling, due);
-    } else if due != NEVER && !at.vcpu.is_ready() {
-        pcpu.set_alarm(at, due);
+        // Who is at a port whose time has come tells what is late there.
+        pcpu.set_deadline(Purpose::Telling, ports.due_after(now));
+    } else if !at.vcpu.is_ready() {
+        // It waits, and wakes to tell what is late: at once if a VCPU that went off did not do that in time.
+        let due = ports.due_after(0);
+        if due != NEVER {
+            pcpu.set_alarm(at, due);
+        }
     }
 }
 
