@@ -67,6 +67,12 @@ pub mod wire {
     include!(concat!(env!("OUT_DIR"), "/wire.rs"));
 }
 
+/// Notes about ports of serial lines and mutants.
+#[allow(clippy::all)]
+pub mod notes {
+    include!(concat!(env!("OUT_DIR"), "/notes.rs"));
+}
+
 /// CPUs on which VCPUs take turns, and mutants.
 #[allow(clippy::all)]
 pub mod cpus {

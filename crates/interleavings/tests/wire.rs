@@ -1,8 +1,9 @@
-//! Bytes through a serial line: they come in order, and a sender that waits for room is told; and each mutant is found.
+//! Bytes through a serial line: they come in order, a sender that waits for room is told, and a VCPU knows what a VM was told; and
+//! each mutant is found.
 
 use std::panic::catch_unwind;
 
-use interleavings::wire;
+use interleavings::{notes, wire};
 
 /// All interleavings with at most so many changes of a thread that could go on.
 fn all(changes: usize, run: impl Fn() + Send + Sync + 'static) {
@@ -15,6 +16,11 @@ fn all(changes: usize, run: impl Fn() + Send + Sync + 'static) {
 fn bytes_come_in_order_and_no_sender_waits_for_ever() {
     all(3, || wire::real::run(3, 3));
     all(3, wire::real::run_full);
+}
+
+#[test]
+fn what_was_told_is_done_or_somebody_is_called() {
+    all(4, notes::real::run_called);
 }
 
 #[test]
@@ -39,5 +45,13 @@ fn mutants_are_found() {
     ];
     for (name, run) in mutants {
         found(name, "waits for ever", &|| all(3, run));
+    }
+    let mutants: [(&str, fn()); 3] = [
+        ("no second try", notes::no_second_try::run_called),
+        ("misses late", notes::misses_late::run_called),
+        ("leaves without a look", notes::leaves_without_a_look::run_called),
+    ];
+    for (name, run) in mutants {
+        found(name, "nobody knows", &|| all(4, run));
     }
 }

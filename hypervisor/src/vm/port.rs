@@ -8,12 +8,15 @@
 //! a VCPU of the other VM brings its port up to date ([`attend`]).
 //!
 //! No CPU waits for a VCPU of the same VM that is at the port: interrupts of its PCPU would be late for as long. A guest that
-//! accesses the port then tries again, and what others have to do there is left to that VCPU ([`visit`]).
+//! accesses the port then tries again, and what others have to do there is left to that VCPU ([`Notes`]).
+
+mod notes;
 
 use alloc::vec::Vec;
-use core::sync::atomic::Ordering::{Relaxed, SeqCst};
-use core::sync::atomic::{AtomicU8, AtomicU64, fence};
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
 
+use notes::Notes;
 use policy::rate::Rate;
 use policy::time::Instant;
 
@@ -30,9 +33,7 @@ use crate::vdev::wire::Wire;
 /// The ports of a VM.
 pub struct Ports {
     all: Vec<Port>,
-    /// Those at which there is something to do, one bit each: the other end has told something, or a VCPU found another one
-    /// at the port.
-    told: AtomicU8,
+    notes: Notes,
 }
 
 /// An end of a serial line.
@@ -82,13 +83,13 @@ impl Ports {
             let (end, due) = (Mutex::new(state), AtomicU64::new(NEVER));
             all.push(Port { plan: *end_plan, outgoing, incoming, end, due });
         }
-        Self { all, told: AtomicU8::new(0) }
+        Self { all, notes: Notes::new() }
     }
 
     /// Returns true if there is something to do for them, now or later.
     #[inline(always)]
     pub fn have_news(&self) -> bool {
-        !self.all.is_empty() && (self.told.load(Relaxed) != 0 || self.due_after(0) != NEVER)
+        !self.all.is_empty() && (self.notes.told() != 0 || self.due_after(0) != NEVER)
     }
 
     /// Returns when the first late tell is due, in ticks, of those that are due after `time`.
@@ -100,7 +101,7 @@ impl Ports {
 
     /// The other end of this port has told something.
     pub fn tell(&self, port: usize) {
-        self.told.fetch_or(1 << port, SeqCst);
+        self.notes.tell(port);
     }
 }
 
@@ -197,36 +198,29 @@ pub fn access(
 }
 
 /// Does something at a port, and what follows from that. Returns false if a VCPU on another CPU is at the port.
-///
-/// Who finds another one there, and has something to do, notes that in [`Ports::told`] and tries again. Who is there looks
-/// for that after it has left. So one of the two does it.
 fn visit(vm: &'static Vm, number: usize, env: &GicEnv, what: impl FnOnce(&Port, &mut End)) -> bool {
     let port = &vm.ports.all[number];
     let Some(mut end) = port.try_lock() else { return false };
     what(port, &mut end);
     port.settle(&mut end, vm, env);
     drop(end);
-    fence(SeqCst);
-    if vm.ports.told.load(Relaxed) & 1 << number != 0 {
+    if vm.ports.notes.left(number) {
         hear(vm, number, env);
     }
     true
 }
 
-/// Does what was noted for a port, unless a VCPU on another CPU is there, which does it then.
+/// Does what was noted for a port, once. A VCPU on another CPU that is there does it, or has a VCPU called for it.
 #[inline(never)]
 fn hear(vm: &'static Vm, number: usize, env: &GicEnv) {
-    let (port, told) = (&vm.ports.all[number], &vm.ports.told);
-    let is_noted = || {
-        fence(SeqCst);
-        told.load(Relaxed) & 1 << number != 0
-    };
-    while is_noted()
-        && let Some(mut end) = port.try_lock()
-    {
-        told.fetch_and(!(1 << number), SeqCst);
+    let (port, notes) = (&vm.ports.all[number], &vm.ports.notes);
+    if let Some(mut end) = notes.attend(number, || port.try_lock()) {
         port.hear(&mut end);
         port.settle(&mut end, vm, env);
+        drop(end);
+        if notes.left(number) {
+            machine::call_one(vm);
+        }
     }
 }
 
@@ -243,7 +237,7 @@ pub fn attend(at: &Assignment, pcpu: &'static Pcpu) {
 fn serve(at: &Assignment, pcpu: &'static Pcpu) {
     let (ports, now) = (&at.vm.ports, cpu::now());
     let (is_next, env) = (pcpu.is_next(at), GicEnv::at(at, pcpu));
-    let told = ports.told.load(Relaxed);
+    let told = ports.notes.told();
     for (number, port) in ports.all.iter().enumerate() {
         let is_due = is_next && port.due.load(Relaxed) <= now;
         if is_due {
@@ -276,7 +270,7 @@ pub(super) fn end(vm: &'static Vm) {
 /// Resets the ports: what was sent to the VM is lost, and what it has sent stays.
 #[inline(never)]
 pub(super) fn reset(vm: &'static Vm) {
-    vm.ports.told.store(0, SeqCst);
+    vm.ports.notes.forget();
     for port in &vm.ports.all {
         let mut end = port.end.lock();
         end.uart.reset();

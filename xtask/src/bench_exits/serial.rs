@@ -21,13 +21,11 @@ pub const TELL: &str = "serial_tell";
 /// Row of the part of that in which one port is brought up to date, and the others are found to need nothing.
 pub const SERVED: &str = "serial_served";
 
-/// Functions of the hypervisor by parts of their names: two of those that let ports be brought up to date, and what is done at
-/// each port.
+/// Functions of the hypervisor by parts of their names: the last two let ports be brought up to date.
 const PORT: &str = "4port6access";
 const SERVE: &str = "4port5serve";
 const ATTEND: &str = "4pcpu7sharing40_$LT$impl$u20$hypervisor..pcpu..Pcpu$GT$6attend";
 const DEADLINES: &str = "14rare_deadlines";
-const SETTLE: &str = "4port4Port6settle";
 /// Fewer would be chance.
 const ACCESSES_LEAST: usize = 4_000;
 const TELLS_LEAST: usize = 100;
@@ -44,14 +42,13 @@ struct Visit {
     serves: bool,
     /// True if the CPU waited for an interrupt meanwhile.
     waited: bool,
-    /// How many interrupts were served, and how often a port was brought up to date.
+    /// How many interrupts were served.
     interrupts: u32,
-    settled: u32,
 }
 
 /// Measures, and adds the rows.
 pub fn measure(workspace: &Workspace, rows: &mut Rows) -> Result<()> {
-    let places = log::places(workspace, &[PORT, SERVE, ATTEND, DEADLINES, SETTLE])?;
+    let places = log::places(workspace, &[PORT, SERVE, ATTEND, DEADLINES])?;
     let step = |visit: &mut Visit, offset: u64, instruction| {
         let entered =
             |bit: usize| places.iter().any(|(it, place)| *it == bit && place.start == offset);
@@ -61,7 +58,6 @@ pub fn measure(workspace: &Workspace, rows: &mut Rows) -> Result<()> {
         visit.waited |= instruction == Some(WFI);
         visit.accesses |= entered(0);
         visit.serves |= entered(1);
-        visit.settled += u32::from(entered(4));
         visit.interrupts += u32::from(acknowledges(instruction));
         visit.is_serving = entered(1) || visit.is_serving && !inside(2) && !inside(3);
         visit.serving += u64::from(visit.is_serving);
@@ -69,13 +65,9 @@ pub fn measure(workspace: &Workspace, rows: &mut Rows) -> Result<()> {
     let machine = Machine::new(workspace, SERIAL, |_| true)?;
     let (mut accesses, mut tells, mut ports) = (Vec::new(), Vec::new(), Vec::new());
     log::instructions(&machine, step, |_, event, visit: &Visit| match event {
-        Event::Call(_) if visit.accesses && !visit.serves && visit.settled == 1 => {
-            accesses.push(visit.instructions)
-        }
-        // The other end can tell something once more meanwhile: that is one more.
-        Event::Interrupt
-            if visit.serves && !visit.waited && visit.interrupts == 1 && visit.settled <= 1 =>
-        {
+        Event::Call(_) if visit.accesses && !visit.serves => accesses.push(visit.instructions),
+        // The other end can tell something once more meanwhile: that is another interrupt.
+        Event::Interrupt if visit.serves && !visit.waited && visit.interrupts == 1 => {
             tells.push(visit.instructions);
             ports.push(visit.serving);
         }
