@@ -408,33 +408,41 @@ impl System {
         // A VCPU with a PCPU of its own is kicked for rings, too.
         let rung = self.vms.iter().enumerate().filter(|it| self.rings_for(it.0).next().is_some());
         let waits = sharing().chain(rung.map(|it| it.1)).map(Vm::lock_waits).max().unwrap_or(0);
-        // Who is kicked takes the interrupt to which others rang, as one of a device, for which it takes the lock once more; and
-        // brings each end of a serial line up to date at which the other end told something, which takes as long as three
-        // interrupts: it moves a FIFO, changes the interrupt of the end, and tells something back.
-        let ring = |(index, vm): (usize, &Vm)| {
-            let rings = self.channels.iter().any(|it| it.to.contains(&index) && it.rings.is_some());
-            let lines = self.serial_lines.iter().filter(|it| it.between.contains(&index)).count();
+        // A VCPU that is kicked takes the interrupt of a ring like that of a device: it takes the lock once more. `overhead-ring` has
+        // that for each ring, so that only others on the PCPU pay for it here. Each end of a serial line at which the other one told
+        // something is brought up to date in any kick.
+        let told = |(index, vm): (usize, &Vm)| {
             let waits = overheads.lock_waits(vm.lock_waits()).0;
-            let [ring, line] = [1, 3].map(|it: u64| overheads.interrupt.0.saturating_mul(it));
-            let rings = u64::from(rings).saturating_mul(ring.saturating_add(waits));
-            rings.saturating_add((lines as u64).saturating_mul(line.saturating_add(waits)))
+            let shares = vm.vcpus.iter().any(|it| it.server.is_some());
+            let rings = self.channels.iter().any(|it| it.to.contains(&index) && it.rings.is_some());
+            let ring = overheads.interrupt.0.saturating_add(waits);
+            let line = overheads.serial_end().0.saturating_add(waits);
+            let rings = u64::from(shares && rings).saturating_mul(ring);
+            rings.saturating_add(self.serial_lines_of(index).saturating_mul(line))
         };
-        let shares = |(_, vm): &(usize, &Vm)| vm.vcpus.iter().any(|it| it.server.is_some());
-        let ring = self.vms.iter().enumerate().filter(shares).map(ring).max().unwrap_or(0);
-        let kick = overheads.kick_with(waits).0.saturating_add(ring);
+        let told = self.vms.iter().enumerate().map(told).max().unwrap_or(0);
+        let kick = overheads.kick_with(waits).0.saturating_add(told);
         Some((Duration(kick), interrupts))
     }
 
     /// Returns the limits on interrupts that come for the VM with this index from others: rings for the channels that it
     /// reads; and for each of its serial lines those that the other end causes, of which the last one may come whenever that VM
-    /// ends, and those that tell the VM itself that it may interrupt the other end now.
+    /// ends, and those that tell the VM itself that it may interrupt the other end now. If the VM has several VCPUs, each of
+    /// them may have to know twice, because it finds another one at the end.
     pub fn rings_for(&self, vm: usize) -> impl Iterator<Item = Rings> {
         let channels = self.channels.iter().filter(move |it| it.to.contains(&vm));
         let lines = self.serial_lines.iter().filter(move |it| it.between.contains(&vm));
-        let lines = lines.flat_map(|SerialLine { tells: it, .. }| {
-            [Rings { early: Duration(it.early.0.saturating_add(it.interval.0)), ..*it }, *it]
+        let times = if self.vms.get(vm).is_some_and(|vm| vm.vcpus.len() > 1) { 2 } else { 1 };
+        let lines = lines.flat_map(move |SerialLine { tells: it, .. }| {
+            let last = Rings { early: Duration(it.early.0.saturating_add(it.interval.0)), ..*it };
+            [last, *it, last, *it].into_iter().take(2 * times)
         });
         channels.filter_map(|it| it.rings).chain(lines)
+    }
+
+    /// Returns the number of serial lines of the VM with this index.
+    pub fn serial_lines_of(&self, vm: usize) -> u64 {
+        self.serial_lines.iter().filter(|it| it.between.contains(&vm)).count() as u64
     }
 
     /// Returns true if memory accesses have to be counted: some VM or VCPU has a budget of them, or

@@ -259,6 +259,25 @@ fn serial_lines_interrupt_both_vms() {
     assert_eq!(found, (events(3_000_000) + events(2_000_000)) * (5_216 + INTERRUPT));
 }
 
+/// Ends of lines are brought up to date in kicks for VCPUs with PCPUs of their own, too; with siblings, EL2 takes the lock of the
+/// VM's interrupt controller for the kick and for each end, and each event can make two VCPUs find each other at the end.
+#[test]
+fn serial_lines_of_vcpus_with_pcpus_of_their_own_are_counted() {
+    let of = |lines: usize, sibling: &str| {
+        let line = "[[serial]]\nbetween = [\"a\", \"b\"]\n".repeat(lines);
+        let one = vm("a", &format!("pcpu = 0\n{sibling}"), &[]);
+        let text = format!("platform = \"qemu-virt\"\n{line}{one}{}", vm("b", "pcpu = 1", &[]));
+        system(&text)
+    };
+    let kick = |lines: usize, sibling: &str| of(lines, sibling).kicks().unwrap().0.0;
+    let sibling = "[[vm.vcpu]]\npcpu = 2";
+    assert_eq!(kick(1, "") - kick(0, ""), 3 * 900);
+    assert_eq!(kick(8, "") - kick(0, ""), 8 * 3 * 900);
+    assert_eq!(kick(8, sibling) - kick(0, sibling), 5_000 + 8 * (3 * 900 + 5_000));
+    assert_eq!(of(8, "").rings_for(0).count(), 16);
+    assert_eq!([0, 1].map(|vm| of(8, sibling).rings_for(vm).count()), [32, 16]);
+}
+
 /// An interrupt waits for an access that is on its way, which waits for one of each other CPU.
 #[test]
 fn no_interrupt_is_served_while_an_access_is_on_its_way() {

@@ -261,6 +261,9 @@ fn beyond(measured: Range, own: u64) -> Result<Range> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use system::description::System;
     use system::platform::Platform;
 
     use super::*;
@@ -296,9 +299,18 @@ mod tests {
         let ring = overheads.kick.0 + overheads.interrupt.0;
         assert_eq!(limit(rings::KICK), ring + overheads.switch.0);
         assert_eq!(limit(serial::ACCESS), overheads.exit.0);
-        // `System::kicks` has one of these in each kick for each line.
-        assert_eq!(limit(serial::SERVED), 3 * overheads.interrupt.0);
-        assert_eq!(limit(serial::TELL), ring + limit(serial::SERVED));
+        assert_eq!(limit(serial::SERVED), overheads.serial_end().0);
+        // What analyses count each time that something is told, with one line and PCPUs that nobody shares.
+        let vm = |name| {
+            format!(
+                "[[vm]]\nname = \"{name}\"\nboot = \"raw\"\nmemory = \"1MiB\"\nkernel = \"vm.bin\"\n"
+            )
+        };
+        let line = "platform = \"qemu-virt\"\n[[serial]]\nbetween = [\"a\", \"b\"]\n";
+        let text = format!("{line}{}{}", vm("a"), vm("b"));
+        let system = System::from_toml("line.toml", &text, Path::new("")).unwrap();
+        let kick = system.kicks().unwrap().0;
+        assert_eq!(limit(serial::TELL), kick.0 + overheads.interrupt.0);
         let path = limit(kicks::KICK).max(limit(holds::EXIT));
         assert_eq!(limit(LATEST_TICK), path + OTHER_CPUS * limit("hold_gic"));
         // A write to the console counts as two exits. Nobody waits for another one who has its lock.
