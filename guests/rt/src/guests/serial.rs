@@ -4,7 +4,8 @@
 //! `serial.us` (100000): microseconds after which it ends; `serial.hold` (0): 1 to go on until then; `serial.wait_us` (0): it
 //! takes no bytes for so many microseconds, then it does for as long, and so on; `serial.flood` (0): 1 to
 //! write to all registers first, and then to some without a pause; `serial.leave` (0): so many pairs of bytes are sent by a second
-//! VCPU, which goes off after each, as in [`leave`]; `serial.line` (0): the line, counted from 0; `serial.end=reset`: the
+//! VCPU, which goes off after each, as in [`leave`]; `serial.all` (0): bytes are sent and received at so many lines without a
+//! pause, as in [`all`]; `serial.line` (0): the line, counted from 0; `serial.end=reset`: the
 //! guest resets itself at the end.
 //!
 //! ```text
@@ -17,6 +18,7 @@
 //! count up; one that is not the next is `wrong`. They are received in the interrupt. `us`: for how long interrupts were
 //! counted. `pair_us`: how much later than an even number the next one came at most.
 
+mod all;
 mod leave;
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -53,6 +55,11 @@ pub fn main() {
         .map(|(name, default)| clock.ticks(1000 * number(name, default)));
     interrupts::set_handler(port.interrupt(), |_, _| take());
     let begin = counter::now();
+    let all = number("serial.all", 0);
+    if all > 0 {
+        let [sent, received] = all::run(all, begin + length);
+        return println!("serial: sent={sent} received={received}");
+    }
     gic::enable(port.interrupt());
     if flood {
         // It would get interrupts that its handler cannot end.
