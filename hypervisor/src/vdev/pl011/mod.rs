@@ -137,9 +137,9 @@ impl Pl011 {
     }
 
     /// The far end has `more` bytes, of which the receive FIFO has none yet: those for which there is room enter it before
-    /// the guest looks.
+    /// the guest looks. If there is none, the guest has not read, and is reminded.
     pub fn announce(&mut self, more: usize) {
-        if more > 0 && self.has_room() {
+        if more > 0 {
             self.raw |= RT;
             if self.receive.len() + more >= self.receive_limit() {
                 self.raw |= RX;

@@ -332,3 +332,17 @@ fn accesses_of_every_size_and_place_are_answered() {
     guest.uart.reset();
     assert_eq!(guest.uart.read(CR + 1, 1), 3, "second byte of CR");
 }
+
+/// The guest clears its interrupts and does not read: when the far end has more, the guest is reminded, though its FIFO is full.
+#[test]
+fn a_guest_that_forgets_a_full_fifo_is_reminded() {
+    let mut guest = Guest::new(0);
+    guest.startup();
+    (0..FIFO).for_each(|byte| guest.uart.receive(byte as u8, false));
+    assert!(guest.uart.interrupt() && !guest.uart.has_room());
+    guest.write(ICR, 0x7ff);
+    guest.uart.announce(0);
+    assert!(!guest.uart.interrupt());
+    guest.uart.announce(1);
+    assert_eq!(guest.read(MIS), RT | RX);
+}
