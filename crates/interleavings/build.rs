@@ -188,7 +188,7 @@ const WIRE: [Mutant; 5] = [
 ];
 
 /// Those of notes about ports, in `vm/port/notes.rs`.
-const NOTES: [Mutant; 4] = [
+const NOTES: [Mutant; 5] = [
     Mutant { name: "real", replaced: &[] },
     Mutant {
         name: "no_second_try",
@@ -214,6 +214,10 @@ const NOTES: [Mutant; 4] = [
             "self.missed.load(Relaxed) & 1 << port != 0\n",
             "false && self.missed.load(Relaxed) & 1 << port != 0\n",
         )],
+    },
+    Mutant {
+        name: "forgets_by_a_store",
+        replaced: &[("self.told.swap(0, SeqCst);", "self.told.store(0, SeqCst);")],
     },
 ];
 

@@ -1,4 +1,4 @@
-//! VCPUs that are called to a port of their VM at the same time.
+//! VCPUs that are called to a port of their VM at the same time, and a VM that restarts while the other end of its line sends.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use loom::sync::atomic::AtomicBool;
 
 use super::notes::Notes;
+use super::wire::Wire;
 
 /// The port of which all notes are.
 const PORT: usize = 3;
@@ -53,4 +54,19 @@ pub fn run_called() {
     let called = port.hear();
     let called = guest.join().expect("the guest's VCPU ends") || called;
     assert!(port.done.load(SeqCst) || called, "nobody knows what was told");
+}
+
+/// The VM forgets what it was told, and what was sent to it, while the other end sends and tells.
+pub fn run_forget() {
+    let (notes, wire) = (Arc::new(Notes::new()), Arc::<Wire>::from(Wire::new()));
+    let (told, sent) = (notes.clone(), wire.clone());
+    let sender = loom::thread::spawn(move || {
+        assert_eq!(sent.send(&[1]), 1);
+        sent.show();
+        told.tell(PORT);
+    });
+    notes.forget();
+    wire.discard();
+    sender.join().expect("the sender ends");
+    assert!(wire.waiting() == 0 || notes.told() != 0, "nobody knows what was sent");
 }

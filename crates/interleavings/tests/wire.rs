@@ -21,6 +21,7 @@ fn bytes_come_in_order_and_no_sender_waits_for_ever() {
 #[test]
 fn what_was_told_is_done_or_somebody_is_called() {
     all(4, notes::real::run_called);
+    all(4, notes::real::run_forget);
 }
 
 #[test]
@@ -46,10 +47,11 @@ fn mutants_are_found() {
     for (name, run) in mutants {
         found(name, "waits for ever", &|| all(3, run));
     }
-    let mutants: [(&str, fn()); 3] = [
+    let mutants: [(&str, fn()); 4] = [
         ("no second try", notes::no_second_try::run_called),
         ("misses late", notes::misses_late::run_called),
         ("leaves without a look", notes::leaves_without_a_look::run_called),
+        ("forgets by a store", notes::forgets_by_a_store::run_forget),
     ];
     for (name, run) in mutants {
         found(name, "nobody knows", &|| all(4, run));

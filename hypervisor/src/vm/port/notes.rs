@@ -55,8 +55,8 @@ impl Notes {
             && self.missed.fetch_and(!(1 << port), SeqCst) & 1 << port != 0
     }
 
-    /// Forgets all notes.
+    /// Forgets all notes. What was sent before one of them is seen afterwards.
     pub fn forget(&self) {
-        self.told.store(0, SeqCst);
+        self.told.swap(0, SeqCst);
     }
 }
