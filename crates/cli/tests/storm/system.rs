@@ -340,15 +340,15 @@ ring_every = "2ms"
 ring_burst = 4
 "#;
 
-/// More would be told than these.
+/// More would be told to the victim than this, and the VM beside it is told as often as a line lets any.
 const LINES: &str = r#"[[serial]]
 between = ["attacker", "victim"]
 tell_every = "2ms"
 tell_burst = 4
 [[serial]]
 between = ["attacker", "reader"]
-tell_every = "2ms"
-tell_burst = 4
+tell_every = "20us"
+tell_burst = 64
 "#;
 
 const DEVICE: &str = r#"[[vm.device]]
