@@ -27,7 +27,7 @@ use crate::machine;
 use crate::pcpu::{Assignment, Pcpu};
 use crate::plan;
 use crate::timer::{NEVER, Purpose};
-use crate::vdev::pl011::{Line, Pl011};
+use crate::vdev::pl011::{self, Line, Pl011};
 use crate::vdev::wire::Wire;
 
 /// The ports of a VM.
@@ -176,8 +176,12 @@ pub fn access(
     let mut value = 0;
     let serve = |port: &Port, end: &mut End| {
         let offset = ipa - port.plan.registers.start;
+        // What the guest clears is what it knows: the rest is sent behind that, and its interrupt stays.
+        let clears = write.is_some() && pl011::clears_interrupts(offset);
         port.receive(end);
-        port.send_rest(end);
+        if !clears {
+            port.send_rest(end);
+        }
         match write {
             None => value = end.uart.read(offset, bytes as usize),
             Some(value) => {
@@ -185,6 +189,9 @@ pub fn access(
             }
         }
         port.receive(end);
+        if clears {
+            port.send_rest(end);
+        }
     };
     if !visit(at.vm, number, &GicEnv::of(at), serve) {
         cpu::relax();

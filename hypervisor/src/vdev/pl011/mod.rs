@@ -19,6 +19,11 @@ mod tests;
 use queue::Queue;
 use registers::*;
 
+/// Returns true if a write at this offset in the frame clears interrupts.
+pub fn clears_interrupts(offset: u64) -> bool {
+    offset == ICR
+}
+
 /// Size of the register frame in bytes.
 pub const FRAME_SIZE: u64 = 0x1000;
 
@@ -44,6 +49,8 @@ pub trait Line {
 pub struct Pl011 {
     transmit: Queue<FIFO>,
     receive: Queue<BACKLOG>,
+    // Bytes entered the receive FIFO since the VM read the flags or a byte.
+    unseen: bool,
     // The next byte read from the data register carries the overrun flag.
     overrun: bool,
     overruns: u32,
@@ -65,6 +72,7 @@ impl Pl011 {
         Self {
             transmit: Queue::new(),
             receive: Queue::new(),
+            unseen: false,
             overrun: false,
             overruns: 0,
             status: 0,
@@ -137,7 +145,7 @@ impl Pl011 {
     }
 
     /// The far end has `more` bytes, of which the receive FIFO has none yet: those for which there is room enter it before
-    /// the guest looks. If there is none, the guest has not read, and is reminded.
+    /// the guest looks. If there is none, the guest has not read, and is reminded each time that the other end tells something.
     pub fn announce(&mut self, more: usize) {
         if more > 0 {
             self.raw |= RT;
@@ -198,9 +206,24 @@ impl Pl011 {
 
     /// A byte entered the receive FIFO.
     fn arrived(&mut self) {
+        self.unseen = true;
+        self.remind();
+    }
+
+    /// Raises the interrupts of what is in the receive FIFO.
+    fn remind(&mut self) {
         self.raw |= RT;
         if self.receive.len() >= self.receive_limit() {
             self.raw |= RX;
+        }
+    }
+
+    /// Clears interrupts, but for those of bytes that the VM cannot have seen: on a chip the receive timeout comes some time
+    /// after a byte, so that the VM clears it only for bytes that came before it looked.
+    fn clear(&mut self, interrupts: u32) {
+        self.raw &= !interrupts;
+        if self.unseen {
+            self.remind();
         }
     }
 
@@ -212,6 +235,7 @@ impl Pl011 {
     }
 
     fn read_data(&mut self) -> u32 {
+        self.unseen = false;
         let byte = self.receive.pop().unwrap_or(0);
         if self.receive.len() >= self.depth() {
             // The far end, which waited, sends the next byte.
@@ -250,7 +274,10 @@ impl Pl011 {
         match offset {
             DR => self.read_data(),
             RSR => self.status,
-            FR => self.flags(),
+            FR => {
+                self.unseen = false;
+                self.flags()
+            }
             ILPR => self.low_power,
             IBRD => self.integer_baud,
             FBRD => self.fraction_baud,
@@ -276,7 +303,7 @@ impl Pl011 {
             CR => self.control = value & 0xff87,
             IFLS => self.levels = value & 0x3f,
             IMSC => self.mask = value & INTERRUPTS,
-            ICR => self.raw &= !value,
+            ICR => self.clear(value),
             DMACR => self.dma = value & 7,
             _ => {}
         }
