@@ -20,7 +20,6 @@ fn main() {
         "rt-chase",
         "rt-color",
         "rt-remap",
-        "rt-serial",
         "rt-supply",
         "rt-leech",
         "rt-races",

@@ -83,8 +83,7 @@ fn guest_blobs(
         }
         Some(load) => {
             let (cache, channels) = (plan.last_level_cache(vm), plan.channels_of(index));
-            let lines: Vec<_> = plan.serial_lines_of(index).collect();
-            let tree = guest_dt::generate(vm, cache, cpu, initrd_bytes, &channels, &lines)
+            let tree = guest_dt::generate(vm, cache, cpu, initrd_bytes, &channels)
                 .map_err(|problem| Error::DeviceTree { vm: vm.name.clone(), problem })?;
             placed.push(("device tree", Region::new(load, tree.len() as u64)));
             Some(tree)

@@ -7,7 +7,7 @@ use crate::machine;
 use crate::pcpu::{Assignment, Pcpu};
 use crate::vdev::access::Access;
 use crate::vdev::gic::Frame;
-use crate::vm::{self, Crash, GicEnv, bell, color_serial, port};
+use crate::vm::{self, Crash, GicEnv, bell, color_serial};
 
 /// ESR: the fault hit a table walk of the guest's own translation.
 const ON_TABLE_WALK: u64 = 1 << 7;
@@ -78,7 +78,6 @@ pub fn data_abort(context: &mut Context, syndrome: u64, at: &Assignment, pcpu: &
             context.skip(syndrome);
         }
         Outcome::Refused => vm::abort(context, syndrome, far),
-        Outcome::Busy => {}
         Outcome::NothingThere => nothing_there(context, syndrome, at, pcpu),
     }
 }
@@ -115,7 +114,6 @@ fn is_device(at: &Assignment, ipa: u64) -> bool {
         || plan.serial.as_ref().is_some_and(|(range, _)| within(range))
         || plan.color_serial.as_ref().is_some_and(|(range, _)| within(range))
         || plan.bell.as_ref().is_some_and(|(range, _)| within(range))
-        || plan.serial_lines.iter().any(|end| within(&end.registers))
         || plan.coloring.as_ref().is_some_and(|coloring| within(&coloring.doorbell))
 }
 
@@ -124,8 +122,6 @@ enum Outcome {
     Done(u64),
     /// The device does not allow this access.
     Refused,
-    /// The device is busy: the guest has to try again.
-    Busy,
     /// There is no device at the address.
     NothingThere,
 }
@@ -173,7 +169,7 @@ fn device_access(
     coloring_access(context, at, pcpu, ipa, bytes, write)
 }
 
-/// An access to an end of a serial line, or to one of the devices on which a guest asks for colours.
+/// An access to one of the devices on which a guest asks for colours.
 // Apart from the others, which need fewer registers without it.
 #[inline(never)]
 fn coloring_access(
@@ -202,11 +198,7 @@ fn coloring_access(
                 .map_or(Outcome::Refused, Outcome::Done);
         }
     }
-    match port::access(at, pcpu, ipa, bytes, write) {
-        Some(Ok(value)) => Outcome::Done(value),
-        Some(Err(port::Busy)) => Outcome::Busy,
-        None => Outcome::NothingThere,
-    }
+    Outcome::NothingThere
 }
 
 /// An access to the distributor of a GICv2.

@@ -12,7 +12,6 @@ mod locks;
 mod memory;
 mod platform;
 mod ram;
-mod serial_lines;
 mod server;
 mod ticks;
 mod tree;
@@ -29,7 +28,6 @@ pub use locks::{Locks, Resource};
 pub use memory::{Compensation, Counter, MemoryBudget, Source, VmBudget};
 pub use platform::{Gic, GuestGic, Llc, Platform, Serial};
 pub use ram::Ram;
-pub use serial_lines::SerialEnd;
 pub use server::Server;
 pub use tree::{Node, Property, Tree};
 pub use vm::{Boot, Coloring, Device, Load, Policy, Vcpu, Vm};
@@ -50,11 +48,6 @@ impl Range {
     /// First address behind the range.
     pub fn end(self) -> u64 {
         self.start + self.bytes
-    }
-
-    /// Returns true if this address lies in it.
-    pub fn has(self, address: u64) -> bool {
-        address.wrapping_sub(self.start) < self.bytes
     }
 
     /// Whether the two share a byte.
@@ -103,8 +96,6 @@ pub struct Plan<'a> {
     pub locks: Locks<'a>,
     /// The channels between VMs.
     pub channels: Vec<Channel<'a>>,
-    /// How many serial lines there are between VMs.
-    pub serial_lines: usize,
     /// The VMs.
     pub vms: Vec<Vm<'a>>,
 }
@@ -136,17 +127,16 @@ pub fn read(tree: Tree<'_>, frequency: u32) -> Result<Plan<'_>, Refusal<'_>> {
     let root = tree.root();
     root.only(
         &[names::COMPATIBLE, names::MODEL, names::ADDRESS_CELLS, names::SIZE_CELLS, names::LOCKS],
-        &[names::PLATFORM, names::RESOURCES, names::CHANNELS, names::SERIAL_LINES, names::VMS],
+        &[names::PLATFORM, names::RESOURCES, names::CHANNELS, names::VMS],
     )?;
     root.expect_text(names::COMPATIBLE, &[abi::COMPATIBLE])?;
     // One walk for all of them: the way over a node is long.
-    let [mut platform, mut resources, mut channels, mut lines, mut vms] = [None; 5];
+    let [mut platform, mut resources, mut channels, mut vms] = [None; 4];
     for child in root.children() {
         let (name, place) = match () {
             () if child.is(names::PLATFORM) => (names::PLATFORM, &mut platform),
             () if child.is(names::RESOURCES) => (names::RESOURCES, &mut resources),
             () if child.is(names::CHANNELS) => (names::CHANNELS, &mut channels),
-            () if child.is(names::SERIAL_LINES) => (names::SERIAL_LINES, &mut lines),
             () => (names::VMS, &mut vms),
         };
         if place.replace(child).is_some() {
@@ -164,7 +154,5 @@ pub fn read(tree: Tree<'_>, frequency: u32) -> Result<Plan<'_>, Refusal<'_>> {
     }
     let locks = locks::read(root, resources, vms.len())?;
     let channels = channels::read(channels, &mut vms, clock)?;
-    let serial_lines = serial_lines::read(lines, &mut vms, clock)?;
-    let model = root.string(names::MODEL)?;
-    Ok(Plan { root, model, platform, locks, channels, serial_lines, vms })
+    Ok(Plan { root, model: root.string(names::MODEL)?, platform, locks, channels, vms })
 }

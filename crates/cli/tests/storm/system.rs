@@ -46,8 +46,6 @@ pub enum Needs {
     Aborts,
     /// A channel with rings, for the victim, and for a VM that shares its PCPU and waits.
     Rings,
-    /// Serial lines to the victim, and to a VM that shares its PCPU and waits.
-    Lines,
 }
 
 impl Needs {
@@ -66,7 +64,7 @@ const fn with_pause(mode: &'static str, needs: Needs, pause: u64) -> Storm {
 }
 
 /// All storms.
-pub const STORMS: [Storm; 50] = [
+pub const STORMS: [Storm; 49] = [
     storm("sgi-waiting", Needs::Nothing),
     storm("sgi-taking", Needs::Nothing),
     with_pause("sgi-taking", Needs::Nothing, 2_000),
@@ -116,7 +114,6 @@ pub const STORMS: [Storm; 50] = [
     storm("mmio", Needs::Nothing),
     storm("absent", Needs::Aborts),
     storm("ring", Needs::Rings),
-    storm("serial", Needs::Lines),
 ];
 
 /// The storm with this name and pause.
@@ -206,11 +203,9 @@ impl Place {
         }
         let arguments =
             self.victim.arguments() + if with_locks { " storm.resource=bus" } else { "" };
-        text += match needs {
-            Needs::Rings => BELL,
-            Needs::Lines => LINES,
-            _ => "",
-        };
+        if needs == Needs::Rings {
+            text += BELL;
+        }
         text += &vm("victim", "4MiB", &arguments);
         text += colors("colors = \"8-11\"\n");
         text += &vcpu(SHARED, "periodic", self.victim.budget_ms(), first);
@@ -250,21 +245,20 @@ impl Place {
         }
         match needs {
             Needs::Device => text + DEVICE,
-            Needs::Rings => text + &self.reader("channel.receive=bell "),
-            Needs::Lines => text + &self.reader(""),
+            Needs::Rings => text + &self.reader(),
             _ => text,
         }
     }
 
-    /// A VM that reads the channel or has a line, does not take its interrupt, and waits until the storm is over: before the
-    /// others, where it pays for what it causes, or behind them.
-    fn reader(self, receive: &str) -> String {
+    /// A VM that reads the channel, does not take its interrupt, and waits until the storm is over: before the others, where
+    /// it pays for what it causes, or behind them.
+    fn reader(self) -> String {
         let priority = if self.victim_first { 0 } else { 3 };
         let kernel = project().join("build/guests/rt-channel.bin");
         let us = 1000 * (START_MS + self.victim.length_ms() + PERIOD_MS);
         format!(
             "[[vm]]\nname = \"reader\"\nboot = \"raw\"\nmemory = \"4MiB\"\nkernel = {kernel:?}\n\
-             bootargs = \"{receive}channel.us={us} channel.beats=1\"\n\
+             bootargs = \"channel.receive=bell channel.us={us} channel.beats=1\"\n\
              [[vm.vcpu]]\npcpu = {SHARED}\nserver = \"deferrable\"\nbudget = \"200us\"\n\
              period = \"{PERIOD_MS}ms\"\npriority = {priority}\n"
         )
@@ -338,17 +332,6 @@ from = "attacker"
 to = ["victim", "reader"]
 ring_every = "2ms"
 ring_burst = 4
-"#;
-
-/// More would be told to the victim than this, and the VM beside it is told as often as a line lets any.
-const LINES: &str = r#"[[serial]]
-between = ["attacker", "victim"]
-tell_every = "2ms"
-tell_burst = 4
-[[serial]]
-between = ["attacker", "reader"]
-tell_every = "20us"
-tell_burst = 64
 "#;
 
 const DEVICE: &str = r#"[[vm.device]]

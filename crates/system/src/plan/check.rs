@@ -6,7 +6,6 @@ mod colors;
 mod locks;
 mod platform;
 mod regions;
-mod serial_lines;
 mod servers;
 mod vms;
 
@@ -66,7 +65,6 @@ fn beside(plan: &Plan, mistakes: &mut Mistakes) {
     mistakes.count("/vms", "VMs", plan.vms.len());
     vms::check(plan, mistakes);
     channels::check(plan, mistakes);
-    serial_lines::check(plan, mistakes);
     regions::check(plan, mistakes);
 }
 

@@ -4,7 +4,6 @@ mod bandwidth;
 mod channel;
 mod locks;
 mod memory;
-mod serial_line;
 mod server;
 
 use std::cmp::Reverse;
@@ -15,7 +14,6 @@ pub use channel::{Channel, Rings};
 pub use locks::{Entries, Locks, Resource};
 pub use memory::{Area, Coloring, Frames, Llc, Memory, Pool};
 use policy::color::ColorSet;
-pub use serial_line::SerialLine;
 pub use server::{Budget, Class, Server};
 use units::{Bytes, Duration};
 
@@ -35,8 +33,6 @@ pub struct Plan {
     pub resources: Vec<Resource>,
     /// The channels between VMs.
     pub channels: Vec<Channel>,
-    /// The serial lines between VMs.
-    pub serial_lines: Vec<SerialLine>,
     /// The VMs, in the order of their indices.
     pub vms: Vec<Vm>,
 }

@@ -16,7 +16,6 @@ mod overheads;
 mod plan_round_trip;
 mod plan_rules;
 mod plan_text;
-mod serial_lines;
 mod servers;
 mod support;
 mod tasks;
