@@ -97,7 +97,7 @@ test-host-x86: host-x86 ## Test runs under KVM in the x86 host, and measure thei
 	cargo test --package bulkhead --test host_x86 -- --ignored --test-threads 1
 	cargo xtask bench-host-x86
 
-test-report: setup ## Look at reports of proofs with a real browser, those of `make demo` too (needs a network the first time)
+test-report: setup ## Look at reports of proofs with real browsers (Chromium, Firefox), those of `make demo` too (needs a network the first time)
 	scripts/test-report $(wildcard build/demo)
 
 test-python: setup cachescope $(VENV)/bin/python ## Test the package for Python: types, tutorial, runs in QEMU, a Dask cluster (needs a network the first time)
