@@ -38,6 +38,17 @@ def execute(notebook: Any) -> None:
     notebook.cells.pop(0)
 
 
+def merged(outputs: list[Any]) -> list[Any]:
+    """The outputs; what a cell prints may come in several parts, as its time falls."""
+    found: list[Any] = []
+    for output in outputs:
+        if output.output_type == "stream" and found and found[-1].output_type == "stream":
+            found[-1].text += output.text
+        else:
+            found.append(output)
+    return found
+
+
 def fence(kind: str, text: str) -> str:
     return f"```{kind}\n{text.rstrip()}\n```"
 
@@ -50,7 +61,7 @@ def page(name: str, notebook: Any, kept: str) -> tuple[str, dict[str, str]]:
             parts.append(cell.source)
             continue
         parts.append(fence("python", cell.source))
-        for output in cell.outputs:
+        for output in merged(cell.outputs):
             if output.output_type == "stream":
                 printed = fence("text", output.text)
                 before = kept.partition(f"{parts[-1]}\n\n")[2]
