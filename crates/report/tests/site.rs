@@ -167,6 +167,28 @@ fn chains_are_followed_like_tasks() {
 }
 
 #[test]
+fn a_bad_verdict_stays_in_sight_behind_another_command() {
+    let mut proof = rover("a", 0, 150, 110);
+    (proof.verdict, proof.good) = ("does not hold".into(), Some(false));
+    let mut check = rover("b", 1, 150, 110);
+    (check.kind, check.verdict) = (report::site::Kind::Check, "schedulable".into());
+    let index = &pages(&Site { entries: vec![proof, check] })[0].html;
+    let (systems, _) = index.split_once("All results").expect("two tables");
+    in_order(systems, &["✓ schedulable", "prove: ", "✗ does not hold"]);
+}
+
+#[test]
+fn of_many_results_a_task_shows_the_latest() {
+    let entries = (0..103).map(|day| rover(&format!("r{day}"), day, 150, 110)).collect();
+    let pages = pages(&Site { entries });
+    let page = system(&pages, "rover");
+    let (_, task) = page.split_once("<h3>drive wheels</h3>").expect("a section");
+    let (task, _) = task.split_once("<h3>").expect("the next section");
+    assert_eq!(task.matches("<th scope=\"row\">").count(), 100);
+    assert!(task.contains("The data has 3\u{a0}results before these."));
+}
+
+#[test]
 fn hostile_names_stay_text() {
     for page in pages(&hostile()) {
         assert!(!page.html.contains("<img") && !page.html.contains('\u{202e}'));

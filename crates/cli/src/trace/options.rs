@@ -121,7 +121,7 @@ pub struct CompareOptions {
 Example:
   bulkhead trace replay run.trace --plan systems/servers.toml
 
-Exit status: 0 all decisions are the same, 1 a decision differs, or records were lost,
+Exit status: 0 all decisions are the same, 1 a decision differs, records were lost, or the trace was cut off,
 2 bad input.")]
 pub struct ReplayOptions {
     /// The trace

@@ -17,7 +17,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
-use super::find::{self, Found, REPORT};
+use super::find::{self, Found, REPORT, cannot_read};
 use crate::failure::Failure;
 
 /// The first page.
@@ -241,10 +241,6 @@ impl Known {
 fn is_page(path: &str) -> bool {
     let name = path.strip_prefix(SYSTEMS).and_then(|rest| rest.strip_prefix('/'));
     name.is_some_and(|name| name.ends_with(".html") && !name.contains('/'))
-}
-
-fn cannot_read(path: &Path, error: &io::Error) -> Failure {
-    Failure::new("cannot-read", format!("cannot read {}: {error}", path.display()))
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> Failure {
