@@ -43,14 +43,18 @@ impl Audit {
 
     /// Refuses VMs of which a page lies in a frame of another colour.
     pub fn check(&mut self) -> Result<(), Error> {
-        let lost: u64 = self.look()?.values().map(|(_, lost)| lost).sum();
-        match lost {
+        match self.lost()? {
             0 => Ok(()),
-            _ => Err(Error::Colors(format!(
+            lost => Err(Error::Colors(format!(
                 "Linux has moved {lost} pages of VMs with colours to other frames before the VMs started\n\
                  help: `bulkhead measure host` says what moves pages; start the run again"
             ))),
         }
+    }
+
+    /// Returns the number of pages that lie in no frame of the colours of their VM.
+    pub fn lost(&mut self) -> Result<u64, Error> {
+        Ok(self.look()?.values().map(|(_, lost)| lost).sum())
     }
 
     /// Returns for each VM the number of its pages, and of those that lie in no frame of its colours.

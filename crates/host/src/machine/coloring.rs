@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use policy::color::Geometry;
 use vmm::{Candidates, PAGE, Pagemap, TABLES_BYTES, VmMemory};
 
 use super::audit::{Audit, Part};
@@ -12,6 +13,8 @@ use crate::colors::{Colored, Run, Shortage, Stock, Wish};
 /// Most pages that are looked for at once, so that the search can be stopped.
 const STEP_MAX: u64 = (16 << 20) / PAGE;
 const STEP_MIN: u64 = (1 << 20) / PAGE;
+/// Linux can move pages to frames of other colours during a search. So often frames are looked for at most.
+const SEARCHES: usize = 3;
 /// Mappings that this process can still make beside those of VMs.
 const SPARE_MAPPINGS: u64 = 4_096;
 
@@ -28,6 +31,23 @@ pub fn memories(
     let Some((_, Colored { geometry, .. }, _)) = colored.first() else {
         return Ok((Memories::new(), None));
     };
+    for _ in 1..SEARCHES {
+        let (memories, mut audit) = search(&colored, *geometry, stops)?;
+        if audit.lost()? == 0 {
+            return Ok((memories, Some(audit)));
+        }
+    }
+    // Before VMs start, all frames are looked at once more.
+    let (memories, audit) = search(&colored, *geometry, stops)?;
+    Ok((memories, Some(audit)))
+}
+
+/// Looks for frames of the colours of these VMs, and makes memory of them.
+fn search(
+    colored: &[(usize, Colored, &Guest)],
+    geometry: Geometry,
+    stops: &dyn Fn() -> bool,
+) -> Result<(Memories, Audit), Error> {
     let wishes = colored.iter().flat_map(|(_, Colored { colors, .. }, guest)| {
         [TABLES_BYTES, guest.ram_bytes]
             .map(|bytes| Wish { pages: bytes.div_ceil(PAGE), colors: *colors })
@@ -35,7 +55,7 @@ pub fn memories(
     let wishes: Vec<Wish> = wishes.collect();
     let pagemap = Pagemap::open()?;
     let mut candidates = Candidates::new().map_err(no_memory)?;
-    let mut stock = Stock::new(*geometry);
+    let mut stock = Stock::new(geometry);
     find(&mut candidates, &mut stock, &wishes, &pagemap, stops)?;
     let runs = stock.take(&wishes).map_err(|lacking| too_few(lacking, candidates.pages()))?;
     check_mappings(runs.iter().map(Vec::len).sum::<usize>() as u64, mappings_max())?;
@@ -45,7 +65,7 @@ pub fn memories(
     all.sort_unstable();
     candidates.keep(&all).map_err(no_memory)?;
     let (mut made, mut parts) = (Memories::new(), Vec::new());
-    for (vm, colored, _) in colored {
+    for &(vm, colored, _) in colored {
         if let (Some(tables), Some(ram)) = (memories.next(), memories.next()) {
             let part =
                 |memory: &vmm::Memory| Part { vm: vm as u8, colored, memory: memory.clone() };
@@ -53,7 +73,7 @@ pub fn memories(
             made.insert(vm, VmMemory { tables, ram });
         }
     }
-    Ok((made, Some(Audit::new(pagemap, parts))))
+    Ok((made, Audit::new(pagemap, parts)))
 }
 
 /// Adds candidates until there are enough of each colour.
