@@ -7,7 +7,7 @@ use analysis::memory::{
     Bus, Contention, Curve, Interferer, Reservation, Source, Throttle, compensation, interferers,
 };
 use policy::bandwidth::overshoot;
-use policy::pace::KICKS_MAX;
+use policy::pace::{CONSOLE_PER_SECOND, KICKS_MAX};
 use system::description::{self, System};
 use system::plan::{self, CounterSource, MemoryBudget, OnEvent};
 
@@ -21,6 +21,8 @@ pub(crate) struct Accesses<'a> {
     bus: Bus,
     /// All sources of accesses, in the order of the VMs.
     sources: Vec<Named<'a>>,
+    /// What the hypervisor accesses for the console.
+    console: Option<Source>,
     crowd: Crowd,
     /// The most accesses that load one colour of the cache again.
     reload: u64,
@@ -84,7 +86,8 @@ impl<'a> Accesses<'a> {
             Some(_) => system.vms.iter().zip(vcpus).flat_map(named).collect(),
             None => Vec::new(),
         };
-        Self { system, bus, sources, crowd, reload: reload(system) }
+        let console = console(system, vcpus, &bus);
+        Self { system, bus, sources, console, crowd, reload: reload(system) }
     }
 
     /// Returns how accesses delay each other, if the platform states it.
@@ -97,7 +100,8 @@ impl<'a> Accesses<'a> {
         let view = self.view(vm);
         let without: Vec<_> = without.iter().filter_map(|vm| self.system.vms.get(*vm)).collect();
         let is_seen = move |it: &&Named<'_>| !without.iter().any(|vm| std::ptr::eq(*vm, it.vm));
-        self.sources.iter().filter(is_seen).map(move |it| it.sources[view].clone())
+        let seen = self.sources.iter().filter(is_seen).map(move |it| &it.sources[view]);
+        seen.chain(&self.console).cloned()
     }
 
     /// Returns the maximum number of accesses of the VCPUs of a VM beyond its budget, in total.
@@ -120,7 +124,7 @@ impl<'a> Accesses<'a> {
         let unlimited = self.sources.iter().filter(|it| elsewhere(&it.sources[view]));
         let mut unlimited: Vec<String> = unlimited.map(|it| it.vm.name.value.clone()).collect();
         unlimited.dedup();
-        let sources = self.sources.iter().map(|it| &it.sources[view]);
+        let sources = self.sources.iter().map(|it| &it.sources[view]).chain(&self.console);
         let overshoot = overshoot(self.system, described, &[*vcpu], &self.crowd);
         OfVcpu {
             bus: Some(Bus { overshoot, ..self.bus }),
@@ -177,6 +181,19 @@ fn sources<'a>(
             alone.map(|vcpu| limited(vcpu[0].memory_budget, vcpu)).collect()
         }
     }
+}
+
+/// Returns what the hypervisor accesses for the console, on the PCPU that serves it. VCPUs there pay for a part of it, and nobody for the rest.
+fn console(system: &System, vcpus: &[&[plan::Vcpu]], bus: &Bus) -> Option<Source> {
+    let platform = &system.platform.value;
+    let is_known = platform.boot.is_ok() && bus.latency > Duration(0);
+    let used = |pcpu| vcpus.iter().copied().flatten().any(|vcpu| vcpu.pcpu.0 == pcpu);
+    let period = Duration(1_000_000_000 / CONSOLE_PER_SECOND);
+    // The UART, its timer, and VMs that begin a line; and the UART once before.
+    let each = Reservation::new(3 * overshoot::CONSOLE, period).ok().filter(|_| is_known)?;
+    let bus = Bus { overshoot: overshoot::CONSOLE, ..*bus };
+    let pcpus = BTreeSet::from([plan::console(platform.cpus.len(), used)]);
+    Some(Source { pcpus, limit: Some(Curve::new(&each, &bus)) })
 }
 
 /// The number of VCPUs of each PCPU.

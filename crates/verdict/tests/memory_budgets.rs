@@ -5,7 +5,7 @@ use std::path::Path;
 use analysis::Duration;
 use system::description::System;
 use system::plan;
-use verdict::{NoBudgets, Open, Verdict, memory_budgets};
+use verdict::{NoBudgets, Open, Part, Verdict, memory_budgets};
 
 /// Two VMs with tasks, one in a server beside Linux, and two neighbours; `first` and `second` say
 /// what limits these.
@@ -127,4 +127,40 @@ fn without_accesses_that_take_a_known_time_there_are_no_budgets() {
                 boot = \"raw\"\n";
     let unknown = System::from_toml("s.toml", text, Path::new("")).expect("a description");
     assert_eq!(budgets(&unknown), Err(NoBudgets::NoLatency));
+}
+
+/// The time for which a task waits for accesses of other PCPUs, in ns. VMs without tasks have the PCPUs `others`.
+fn interference(wcet: &str, accesses: u64, others: &[u32]) -> u64 {
+    let mut text = format!(
+        "[platform]\nboard = \"qemu-virt\"\n[platform.bandwidth]\naccess_latency = \"20ns\"\n\
+         [[vm]]\nname = \"a\"\nmemory = \"1MiB\"\nkernel = \"k\"\nboot = \"raw\"\n[[vm.vcpu]]\npcpu = 0\n\
+         [[vm.task]]\nname = \"t\"\nperiod = \"40ms\"\nwcet = \"{wcet}\"\naccesses = {accesses}\n"
+    );
+    for pcpu in others {
+        text += &format!(
+            "[[vm]]\nname = \"o{pcpu}\"\nmemory = \"1MiB\"\nkernel = \"k\"\nboot = \"raw\"\n[[vm.vcpu]]\npcpu = {pcpu}\n"
+        );
+    }
+    let system = System::from_toml("s.toml", &text, Path::new("")).expect("a description");
+    let verdict = Verdict::of_description(&system, &plan::assign(&system).expect("places"));
+    let task = &verdict.pcpus[0].vcpus[0].tasks[0];
+    assert!(task.wcrt_ns.is_some(), "{task:?}");
+    task.terms.iter().filter(|it| it.term == Part::Memory).map(|it| it.time_ns).sum()
+}
+
+/// The hypervisor accesses memory for the console, also on a PCPU without VCPUs: three times in each millisecond.
+#[test]
+fn the_console_delays_tasks_of_other_pcpus() {
+    let each = 20 * policy::bandwidth::overshoot::CONSOLE;
+    // Each access waits for one at most.
+    assert_eq!(interference("2ms", 7, &[]), 20 * 8);
+    let many = interference("2ms", 1_000_000, &[]);
+    // A window of 2 to 3 ms can begin with all of a millisecond, and once more for the UART.
+    assert!(many >= 3 * 3 * each && many <= 5 * 3 * each + each, "{many}, {each}");
+    let more = interference("12ms", 1_000_000, &[]);
+    assert!(more - many >= 10 * 3 * each && more - many <= 11 * 3 * each, "{more}, {many}");
+    // It costs nothing more on a PCPU whose VCPU has no limit.
+    let three = interference("2ms", 9, &[1, 2, 3]);
+    assert_eq!(three, 20 * 10 * 3);
+    assert_eq!(interference("2ms", 9, &[1, 2]), three);
 }

@@ -47,6 +47,10 @@ pub const TOGETHER: Overshoot = Overshoot { path: 640, idle: 448, ..ALONE };
 /// On any PCPU.
 pub const ANY: Overshoot = Overshoot { path: 1280, idle: 1280, interrupt: 1280 };
 
+/// Maximum number of accesses to serve an interrupt of the console, or to start its timer for a VM that begins a line. They come as often as
+/// [`crate::pace::CONSOLE_PER_SECOND`] says, also on a PCPU without VCPUs, so that they are counted beside the budgets of VCPUs.
+pub const CONSOLE: u64 = 320;
+
 impl Overshoot {
     /// Returns the same where the VM starts again by itself, or moves pages.
     #[must_use]
