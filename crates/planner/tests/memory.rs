@@ -101,7 +101,9 @@ fn a_limit_that_nobody_needs_is_what_the_memory_serves() {
 
 #[test]
 fn limits_share_what_is_left_alike() {
-    let rt = critical("13ms", "10ms", 1_000_000);
+    // Where it is given, because accesses for the console delay no task of the console's PCPU: a move there leaves more.
+    let rt = critical("13ms", "10ms", 1_000_000)
+        .replace("critical = true\n", "critical = true\n[[vm.vcpu]]\npcpu = 0\n");
     let text = platform("64ns")
         + &rt
         + &vm("one", "bandwidth = \"planned\"")
@@ -109,7 +111,7 @@ fn limits_share_what_is_left_alike() {
     let (_, plan) = planned(&text);
     let (one, two) = (limit(&plan, 1), limit(&plan, 2));
     // The same rate, but for what is left over.
-    assert!(one.accesses * 10 + 10 >= two.accesses, "{one:?} {two:?}");
+    assert!(one.accesses * 10 + 20 >= two.accesses, "{one:?} {two:?}");
     assert!(two.accesses + 10 >= one.accesses * 10 * 9 / 10, "{one:?} {two:?}");
     // Neither can have more.
     let more = |vm: usize| {

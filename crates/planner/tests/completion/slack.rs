@@ -108,7 +108,7 @@ fn limits_leave_some_slack() {
     };
     let limit =
         |system: &System| plan::make(system).unwrap().vms[1].memory_budget.unwrap().accesses;
-    for (deadline, expected) in [("20ms", 95_000..=105_000), ("11ms", 42_000..=52_000)] {
+    for (deadline, expected) in [("20ms", 95_000..=105_000), ("12ms", 42_000..=52_000)] {
         let (least, default) = (
             completed(&text(deadline), Objective::LeastTime),
             completed(&text(deadline), Objective::Described),
