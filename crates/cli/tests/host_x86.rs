@@ -1,6 +1,6 @@
 //! `bulkhead run --on kvm` in the x86 host that QEMU emulates, where each instruction takes 1 ns: `make test-host-x86`.
 //!
-//! Other than on the KVM of a machine (`kvm.rs`) runs repeat byte for byte, and times have bounds. Nothing here is skipped:
+//! Other than on the KVM of a machine (`kvm`) runs repeat byte for byte, and times have bounds. Nothing here is skipped:
 //! without QEMU or without the host the tests fail and say what is missing.
 
 use std::fs;
@@ -91,6 +91,36 @@ fn runs_are_the_same_and_as_they_were_judged_and_simulated() {
         let budget = vcpu["budget_ns"].as_u64().expect("a budget");
         let used = vcpu["used_in_period_max_ns"][1].as_u64().expect("a time");
         assert!(used <= budget + SWITCH_MAX_NS, "{name} took {used} ns of {budget}");
+    }
+}
+
+/// The command that the page for a PC has for those without `/dev/kvm`, with servers and without.
+#[test]
+#[ignore = "needs an x86 host: make test-host-x86"]
+fn the_example_for_a_pc_misses_deadlines_without_servers_only() {
+    let page = include_str!("../../../docs/how-to/bulkhead-on-your-pc.md");
+    let command = "cargo xtask host-x86 systems/kvm-demo.toml --trace build/exact.trace\n";
+    assert!(page.contains(command), "{command}");
+    let kept = fs::read_to_string(format!("{ROOT}/systems/kvm-demo.toml")).expect("the example");
+    let server = |line: &str| match line.split_once("server = ") {
+        Some((rest, _)) => format!("{rest}server = \"background\" }}]"),
+        None => line.into(),
+    };
+    let plain = kept.lines().map(|line| format!("{}\n", server(line))).collect::<String>();
+    let guests = format!("{ROOT}/build/guests");
+    let folder = tempfile::tempdir().expect("a folder");
+    for (text, misses) in [(kept, false), (plain, true)] {
+        let file = folder.path().join("system.toml");
+        fs::write(&file, text.replace("../build/guests", &guests)).expect("a file");
+        let name = file.to_str().expect("a path in UTF-8");
+        let trace = format!("{name}.trace");
+        let output = output(&mut host_x86(&[name, "--trace", &trace, "--json"]));
+        let run = document(&output);
+        assert_eq!(output.status.code(), Some(i32::from(misses)), "{run:#}");
+        let task = |vm, task| find(&find(&run["vms"], "name", vm)["tasks"], "name", task).clone();
+        assert_eq!(task("video", "frame")["misses"], 0, "{run:#}");
+        let missed = task("control", "balance")["misses"].as_u64();
+        assert_eq!(missed > Some(0), misses, "{run:#}");
     }
 }
 

@@ -3,6 +3,8 @@
 //!
 //! Nothing here relies on a longest time: the machine may itself be a virtual one, from which CPUs are taken for milliseconds.
 
+mod page;
+
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -25,7 +27,11 @@ fn command(arguments: &[&str]) -> Command {
 
 /// The output of the command, which waits while another process has VCPUs on the CPU.
 fn bulkhead(arguments: &[&str]) -> Output {
-    let output = || command(arguments).output().expect("bulkhead starts");
+    untaken(|| command(arguments).output().expect("bulkhead starts"))
+}
+
+/// The output of something that runs VMs, when no other process has VCPUs on the CPU.
+fn untaken(output: impl Fn() -> Output) -> Output {
     let is_taken = |output: &Output| {
         let [out, err] = [&output.stdout, &output.stderr].map(|it| String::from_utf8_lossy(it));
         out.contains(TAKEN) || err.contains(TAKEN)
