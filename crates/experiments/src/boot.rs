@@ -111,7 +111,7 @@ impl Boot {
         });
         seen.map(Some).map_err(|why| {
             // The log in it is what helps to find out why.
-            folder.disable_cleanup(true);
+            folder.keep();
             self.failure(&format!("{why}\n{outcome}"))
         })
     }

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use qemu::{Exit, Time};
-use tempfile::TempDir;
 
 use crate::board::board;
 use crate::boot::{self, Ran, Running, Start};
@@ -18,7 +17,7 @@ use crate::hypervisor::Found;
 use crate::kvm::Colors;
 use crate::load::System;
 use crate::record::{Live, read_trace};
-use crate::workspace::Workspace;
+use crate::workspace::{Scratch, Workspace};
 
 pub use summary::{Document, End, Runner, Summary, VmDocument};
 pub(crate) use target::Target;
@@ -81,7 +80,7 @@ pub struct OnQemu<'a> {
     log: PathBuf,
     times: Times,
     /// Removed with this value.
-    _scratch: Option<TempDir>,
+    _scratch: Option<Scratch>,
 }
 
 impl<'a> OnQemu<'a> {

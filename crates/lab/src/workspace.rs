@@ -14,7 +14,11 @@ use crate::hypervisor::Found;
 
 /// Ending of the names of images. No other file in the folder has such a name.
 const IMAGE: &str = "-run.img";
-/// Attempts to make an image again that another run took for one that was left behind.
+/// Ending of the names of folders for one run. No other folder has such a name.
+const SCRATCH: &str = "-run.d";
+/// A file that says of such a folder that it is to stay.
+const KEPT: &str = "kept";
+/// Attempts to make an image or a folder again that another run took for one that was left behind.
 const ATTEMPTS: usize = 8;
 
 /// A folder for files of runs, and the files of this one.
@@ -78,24 +82,39 @@ impl Workspace {
         Ok(ImageFile(file))
     }
 
-    /// Removes the images that no process has a lock of: theirs were killed.
+    /// Removes the images and folders that no process has a lock of: theirs were killed.
     fn remove_abandoned(&self) {
         for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
-            if !entry.file_name().to_string_lossy().ends_with(IMAGE) {
+            let (name, path) = (entry.file_name(), entry.path());
+            let name = name.to_string_lossy();
+            let is_folder = name.ends_with(SCRATCH) && !path.join(KEPT).exists();
+            if !name.ends_with(IMAGE) && !is_folder {
                 continue;
             }
-            let Ok(file) = File::open(entry.path()) else { continue };
+            let Ok(file) = File::open(&path) else { continue };
             if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
-                let _ = std::fs::remove_file(entry.path());
+                let _ = match is_folder {
+                    true => std::fs::remove_dir_all(&path),
+                    false => std::fs::remove_file(&path),
+                };
             }
         }
     }
 
-    /// Returns a folder that is removed when it is dropped.
-    pub fn scratch(&self) -> Result<TempDir, Failure> {
+    /// Returns a new folder, when those of runs that were killed are removed.
+    pub fn scratch(&self) -> Result<Scratch, Failure> {
+        self.remove_abandoned();
         let prefix = format!("{}-", self.name);
-        let made = Builder::new().prefix(&prefix).tempdir_in(&self.folder);
-        made.map_err(without_path).map_err(|error| {
+        let new = || -> io::Result<Scratch> {
+            let folder = Builder::new().prefix(&prefix).suffix(SCRATCH).tempdir_in(&self.folder)?;
+            let lock = File::open(folder.path())?;
+            let _ = flock(&lock, FlockOperation::LockExclusive);
+            Ok(Scratch { folder, _lock: lock })
+        };
+        // As with images.
+        let mut made = (0..ATTEMPTS).map(|_| new());
+        let made = made.find(|it| it.as_ref().map_or(true, |it| it.path().exists()));
+        made.unwrap_or_else(new).map_err(without_path).map_err(|error| {
             let folder = self.folder.display();
             Failure::new("no-workspace", format!("cannot make a folder in {folder}: {error}"))
         })
@@ -115,6 +134,27 @@ impl ImageFile {
     /// Returns the path.
     pub fn path(&self) -> &Path {
         self.0.path()
+    }
+}
+
+/// A folder that is removed with this value, or by the next run if this process is killed.
+#[derive(Debug)]
+pub struct Scratch {
+    folder: TempDir,
+    _lock: File,
+}
+
+impl Scratch {
+    /// Returns the path.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Keeps the folder beyond this value and this process.
+    pub fn keep(&mut self) {
+        self.folder.disable_cleanup(true);
+        // Without the file the next run removes the folder, and what was asked for is still there until then.
+        let _ = File::create(self.path().join(KEPT));
     }
 }
 
@@ -154,6 +194,26 @@ mod tests {
         let second = place("two").image(b"second").expect("an image");
         assert!(!left.exists() && other.exists());
         assert_eq!(std::fs::read(first.path()).expect("it is there"), b"first");
+        let path = second.path().to_owned();
+        drop(second);
+        assert!(first.path().exists() && !path.exists());
+    }
+
+    #[test]
+    fn folders_of_runs_that_were_killed_are_removed_and_no_others() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = |name: &str| Workspace { folder: folder.path().into(), name: name.into() };
+        let [left, other] = ["old-abc123-run.d", "mine.d"].map(|name| folder.path().join(name));
+        for folder in [&left, &other] {
+            std::fs::create_dir(folder).expect("a folder");
+            std::fs::write(folder.join("marks.trace"), "left").expect("written");
+        }
+        let mut kept = place("none").scratch().expect("a folder");
+        kept.keep();
+        let kept = kept.path().to_owned();
+        let first = place("one").scratch().expect("a folder");
+        let second = place("two").scratch().expect("a folder");
+        assert!(!left.exists() && other.exists() && kept.exists());
         let path = second.path().to_owned();
         drop(second);
         assert!(first.path().exists() && !path.exists());

@@ -2,20 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use tempfile::TempDir;
-
 use super::{Options, Summary};
 use crate::failure::Failure;
 use crate::load::System;
 use crate::record::What;
-use crate::workspace::Workspace;
+use crate::workspace::{Scratch, Workspace};
 
 /// The file to which a run is recorded, if it is.
 #[derive(Debug)]
 pub(crate) struct Target {
     to: Option<(PathBuf, What)>,
     /// The folder of a file that nobody asked for, removed with this value.
-    scratch: Option<TempDir>,
+    scratch: Option<Scratch>,
 }
 
 impl Target {
