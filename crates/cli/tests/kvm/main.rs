@@ -5,6 +5,7 @@
 
 mod killed;
 mod page;
+mod planned;
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
