@@ -26,6 +26,7 @@ pub fn prove(
     let options = || {
         Ok(Options {
             file,
+            on: proof::On::Model,
             output,
             append,
             timeout: timeout(timeout_s)?,

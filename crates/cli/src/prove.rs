@@ -13,12 +13,14 @@ pub use options::ProveOptions;
 use crate::failure::Failure;
 use crate::format::Format;
 use crate::output;
+use crate::run::On;
 use crate::signals::Signals;
 use crate::status::Status;
 use steps::Steps;
 
 /// Runs the command.
 pub fn prove(options: &ProveOptions, format: Format) -> Result<Status, Failure> {
+    options.check()?;
     let signals = Signals::catch()?;
     let steps = Steps::new();
     let proven = proof::prove(&wanted(options), &Watcher { signals: &signals, steps: &steps })?;
@@ -40,6 +42,10 @@ pub fn prove(options: &ProveOptions, format: Format) -> Result<Status, Failure> 
 fn wanted(options: &ProveOptions) -> proof::Options {
     proof::Options {
         file: options.file.clone(),
+        on: match options.on {
+            On::Qemu => proof::On::Model,
+            On::Kvm => proof::On::Kvm,
+        },
         output: options.output.clone(),
         append: options.append.clone(),
         timeout: options.timeout,

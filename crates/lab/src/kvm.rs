@@ -36,20 +36,33 @@ pub struct OnKvm<'a> {
     remarks: Vec<String>,
 }
 
+/// Refuses a system that cannot run under KVM on this host. Returns what has to be known of such a run, a sentence each.
+pub fn check(system: &System) -> Result<Vec<String>, Failure> {
+    refusals::check(system)?;
+    let mut remarks = survey::check(system)?;
+    remarks.extend(refusals::without_meaning(system));
+    remarks.extend(colors::remark(system));
+    Ok(remarks)
+}
+
 impl<'a> OnKvm<'a> {
     /// Checks that the system can run under KVM on this host, and makes its VMs. Of the options, those for QEMU mean nothing.
     /// `watch` can stop the search for frames of the VMs' colours, which is a failure then.
     pub fn new(system: &'a System, options: Options, watch: &dyn Watch) -> Result<Self, Failure> {
-        refusals::check(system)?;
-        let mut remarks = survey::check(system)?;
-        remarks.extend(refusals::without_meaning(system));
-        remarks.extend(colors::remark(system));
+        let remarks = check(system)?;
         let host = Host::new(system, watch)?;
         let build = hypervisor::find(None).ok().and_then(|found| found.build);
         let place = Workspace::in_build(build.as_deref(), &system.plan.name)?;
         let target = Target::new(system, &options, &place, true)?;
         let log = options.log.clone().unwrap_or_else(|| place.log());
         Ok(Self { system, options, host, target, log, remarks })
+    }
+}
+
+impl OnKvm<'_> {
+    /// Returns what was found of the frames of VMs with colours, when the run is over.
+    pub(crate) fn colors(&self) -> Option<Colors> {
+        self.host.findings().map(|it| Colors::new(self.system, it))
     }
 }
 
@@ -70,10 +83,10 @@ impl Prepared for OnKvm<'_> {
             times: Times::Measured,
             until_off: self.options.until_off,
             trace: self.target.file().map(|(path, _)| path.to_owned()),
+            colors: self.colors(),
             log: self.log,
             end,
             remarks: self.remarks,
-            colors: self.host.findings().map(|it| Colors::new(self.system, it)),
         };
         Ok(self.target.without_scratch(judge(self.system, ran, circumstances)))
     }

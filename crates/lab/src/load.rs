@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use image::{Error, Hypervisor, Image};
 use planner::completion::{self, Improved, Options, Outcome, Point, Refusal};
 use system::description;
+use system::diagnostic::Errors;
 use system::plan::{self, Plan};
 use system::platform::Platform;
 use verdict::Verdict;
@@ -241,11 +242,11 @@ pub fn outlined(file: &Path) -> Result<System, Failure> {
 }
 
 /// Returns the plan of a completed description, or its outline if the machine is only analysed.
-pub fn plan_or_outline(system: &description::System) -> Result<Plan, Failure> {
-    Ok(match system.platform.value.boot.is_ok() {
-        true => plan::make(system)?,
-        false => plan::outline(system)?,
-    })
+pub fn plan_or_outline(system: &description::System) -> Result<Plan, Errors> {
+    match system.platform.value.boot.is_ok() {
+        true => plan::make(system),
+        false => plan::outline(system),
+    }
 }
 
 /// Returns the verdict on a completed description, with its plan or outline.

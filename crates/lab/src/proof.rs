@@ -11,6 +11,7 @@ mod isolation;
 mod judge;
 mod kept;
 mod lanes;
+mod measured;
 mod origin;
 mod prove;
 mod sections;
@@ -18,25 +19,25 @@ mod tasks;
 mod theorems;
 mod traffic;
 
-use system::plan;
-
-pub use prove::{Options, Proven, prove};
+pub use prove::{On, Options, Proven, prove};
 
 use evidence::Evidence;
 use traffic::bin_ns;
 
-use crate::load::System;
+use crate::load::{self, System};
 
 /// Returns the system without isolation, if it has isolation and can be planned without; and if it
 /// cannot, the reason.
 fn plain(system: &System) -> (Option<System>, Vec<String>) {
     let without = system.description.as_deref().and_then(isolation::without);
     let Some(without) = without else {
-        let why = "the system has neither colours nor limits of memory accesses: there is nothing to \
-                   compare it with";
-        return (None, vec![why.into()]);
+        let kvm = system.platform.as_ref().is_some_and(|it| it.kvm);
+        let what =
+            if kvm { "servers nor colours" } else { "colours nor limits of memory accesses" };
+        let why = format!("the system has neither {what}: there is nothing to compare it with");
+        return (None, vec![why]);
     };
-    match plan::make(&without) {
+    match load::plan_or_outline(&without) {
         Ok(plan) => {
             let plain = System {
                 file: system.file.clone(),

@@ -30,6 +30,9 @@ pub use data::timeline::{Lane, LaneKind, Mark, MarkKind, Span, SpanKind, Timelin
 pub struct Proof {
     /// Name of the system.
     pub name: String,
+    /// True if its runs were measured on a real machine, where times are no promise: a response above its bound there is no
+    /// failure, and without isolation VCPUs have no servers either.
+    pub measured: bool,
     /// True if everything holds with the plan: the system is schedulable, all bounds hold, no
     /// deadline is missed, no VM evicts lines of another VM, and no budget is exceeded by more than
     /// the analysis allows.

@@ -102,6 +102,27 @@ fn the_result_of_a_step_is_what_is_wrong() {
 }
 
 #[test]
+fn what_is_measured_on_a_real_machine_is_no_proof() {
+    let mut proof = rover::rover();
+    proof.measured = true;
+    let html = proof.html();
+    check_structure(&html);
+    let parts = [
+        ": measured, not promised</title>",
+        ">Measured, not promised</p>",
+        "have priorities alone",
+    ];
+    for part in parts {
+        assert!(html.contains(part), "{part}");
+    }
+    for part in
+        ["Proof of timing isolation", "stayed within every bound", "PCPUs and servers are the same"]
+    {
+        assert!(rover::rover().html().contains(part) && !html.contains(part), "{part}");
+    }
+}
+
+#[test]
 fn a_page_has_a_size_whatever_there_is() {
     let html = rover::huge().html();
     check_structure(&html);

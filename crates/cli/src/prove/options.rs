@@ -6,6 +6,8 @@ use std::time::Duration;
 use clap::Args;
 use lab::{cachescope, hypervisor};
 
+use crate::failure::Failure;
+use crate::run::On;
 use crate::words::{append, time};
 
 /// Prove by analysis, simulation and execution that a system meets its deadlines
@@ -14,14 +16,19 @@ use crate::words::{append, time};
 /// colours and without limits on memory accesses. It simulates the plan, runs both variants on QEMU
 /// in the time of the cache model, and compares bound, simulation and execution of every task in
 /// one table. A run ends when all VMs with tasks are off. The command needs `make cachescope`.
+///
+/// With --on kvm, Linux and KVM run a system of the platform `linux-kvm` on this machine. Then nothing
+/// is proven: times are measured, not promised. Without isolation VCPUs have no servers, but priorities alone.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   bulkhead prove systems/rover.toml -o build/demo --append linux=bulkhead.job=demo
   bulkhead prove system.toml --json > proof.json
   bulkhead prove systems/channel.toml --certificate -o build/channel
+  sudo bulkhead prove systems/kvm-demo.toml --on kvm -o build/on-my-pc
 
-The folder then contains report.html, results.json, both plans, traces and counts.
+The folder then contains report.html, results.json, both plans, traces and counts (with --on kvm, no
+plans and no counts).
 
 Exit status: 0 everything holds with the plan, 1 something does not hold, 2 bad input; 129, 130 and
 143: ended by SIGHUP, SIGINT (Ctrl-C) and SIGTERM, and nothing is proven.")]
@@ -29,6 +36,9 @@ pub struct ProveOptions {
     /// Description (.toml)
     #[arg(value_name = "DESCRIPTION")]
     pub file: PathBuf,
+    /// The machine that runs it
+    #[arg(long, value_name = "MACHINE", value_enum, default_value = "qemu")]
+    pub on: On,
     /// Folder for the results [default: DESCRIPTION with the ending .proof]
     #[arg(short, long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
@@ -53,6 +63,17 @@ pub struct ProveOptions {
     /// Image of the hypervisor [default: build/hypervisor.elf in this folder or in one above it]
     #[arg(long, value_name = "ELF", env = hypervisor::VARIABLE, hide_env_values = true)]
     pub hypervisor: Option<PathBuf>,
+}
+
+impl ProveOptions {
+    /// Refuses what has a meaning on QEMU only.
+    pub fn check(&self) -> Result<(), Failure> {
+        let only = [
+            ("cachescope-option", !self.cachescope_option.is_empty()),
+            ("certificate", self.certificate),
+        ];
+        self.on.refuse(&only)
+    }
 }
 
 fn simulated(text: &str) -> Result<units::Duration, String> {

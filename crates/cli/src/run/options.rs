@@ -18,6 +18,21 @@ pub enum On {
     Kvm,
 }
 
+impl On {
+    /// Refuses options that are given, and that have a meaning on QEMU only.
+    pub fn refuse(self, only: &[(&str, bool)]) -> Result<(), Failure> {
+        match only.iter().find(|(_, given)| *given) {
+            Some((option, _)) if self == Self::Kvm => {
+                let text = format!(
+                    "`--{option}` has a meaning on QEMU only\nhelp: remove it, or `--on kvm`"
+                );
+                Err(Failure::new("usage", text))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Run a system on QEMU, or under KVM on this machine
 ///
 /// The command shows the lines of all VMs, each with the name of its VM, and a summary at the end.
@@ -106,14 +121,6 @@ impl RunOptions {
             ("image-only", self.image_only.is_some()),
             ("qemu-arg", !self.qemu_arg.is_empty()),
         ];
-        match only.into_iter().find(|(_, given)| *given) {
-            Some((option, _)) if self.on == On::Kvm => {
-                let text = format!(
-                    "`--{option}` has a meaning on QEMU only\nhelp: remove it, or `--on kvm`"
-                );
-                Err(Failure::new("usage", text))
-            }
-            _ => Ok(()),
-        }
+        self.on.refuse(&only)
     }
 }

@@ -6,6 +6,7 @@
 mod killed;
 mod page;
 mod planned;
+mod proven;
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;

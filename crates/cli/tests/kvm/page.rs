@@ -40,10 +40,15 @@ fn executed(folder: &Path, line: &str) -> String {
 fn constant(line: &str) -> String {
     let line = line.split_once(" missed ").map_or(line, |(task, _)| task);
     let mut words: Vec<&str> = line.split_whitespace().collect();
+    let missed = |misses: &str| if misses == "0" { "none" } else { "some" };
+    // VM, task, deadline, bound and simulated time with units, what was executed, and "misses of jobs".
+    if let [_, _, _, _, _, _, _, "us" | "ms", _, _, misses, "of", ..] = words[..] {
+        let without = words.iter().rposition(|it| *it == "of").map_or("0", |of| words[of - 1]);
+        words.splice(8.., [missed(misses), missed(without)]);
+    }
     // VM, task, period, "us", jobs, misses, three times with "us", deadline, bound.
     if let [_, _, _, "us", _, misses, _, "us", _, "us", _, "us", ..] = words[..] {
-        let missed = if misses == "0" { "none" } else { "some" };
-        words.splice(4..12, [missed]);
+        words.splice(4..12, [missed(misses)]);
     }
     words.join(" ")
 }

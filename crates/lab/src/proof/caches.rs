@@ -71,8 +71,8 @@ pub struct Beyond {
     pub memory_lines: Option<u64>,
 }
 
-/// Returns the cache in a run; `vms` are the names of the VMs.
-pub fn cache(run: &Executed, vms: &[String]) -> Result<Cache, Failure> {
+/// Returns the cache in a run with these counts; `vms` are the names of the VMs.
+pub fn cache(run: &Executed, counts: &Counts, vms: &[String]) -> Result<Cache, Failure> {
     let colors: Vec<Color> = rows(&run.folder.join("colors.csv"))?;
     let evicted: Vec<Evicted> = rows(&run.folder.join("evictions.csv"))?;
     let place = |name: &String| vms.iter().position(|vm| vm == name);
@@ -92,8 +92,8 @@ pub fn cache(run: &Executed, vms: &[String]) -> Result<Cache, Failure> {
             lost_by_color: by_color(lost.map(|it| (it.color, it.evictions))),
         }
     };
-    let names: Vec<String> = run.counts.owners.iter().map(|it| it.name.clone()).collect();
-    let row = |came: &String| names.iter().map(|went| count(&run.counts, came, went)).collect();
+    let names: Vec<String> = counts.owners.iter().map(|it| it.name.clone()).collect();
+    let row = |came: &String| names.iter().map(|went| count(counts, came, went)).collect();
     Ok(Cache {
         owners: names.iter().map(owner).collect(),
         evictions: names.iter().map(row).collect(),

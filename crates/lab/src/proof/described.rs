@@ -9,14 +9,14 @@ use crate::cachescope::Counts;
 use crate::load::System;
 
 /// Returns the machine; `counts` know its last-level cache.
-pub fn platform(system: &System, counts: &Counts) -> Platform {
+pub fn platform(system: &System, counts: Option<&Counts>) -> Platform {
     let plan = &system.plan.platform;
     let area = plan.hypervisor_area.map(|area| indices(area.colors));
     Platform {
         name: plan.board.clone(),
         pcpus: plan.cpus.len(),
-        llc_bytes: Some(counts.llc_bytes),
-        llc_ways: Some(counts.llc_ways),
+        llc_bytes: counts.map(|it| it.llc_bytes),
+        llc_ways: counts.map(|it| it.llc_ways),
         colors: plan.llc.map(|llc| llc.geometry.all().iter().count()),
         hypervisor_colors: area.unwrap_or_default(),
     }

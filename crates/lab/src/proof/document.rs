@@ -12,6 +12,8 @@ pub struct Document<'a> {
     /// Whether everything holds with the plan.
     ok: bool,
     name: &'a str,
+    /// "exact", or "measured" under KVM, where times are no promise.
+    times: &'static str,
     /// Where the page is.
     report: String,
     schedulable_without: Option<bool>,
@@ -215,6 +217,7 @@ impl<'a> Document<'a> {
             format: "bulkhead-proof-v1",
             ok: proof.holds,
             name: &proof.name,
+            times: if proof.measured { "measured" } else { "exact" },
             report,
             schedulable_without: proof.check_without.schedulable,
             schedulable_with: proof.check_with.schedulable,

@@ -13,11 +13,16 @@ use super::{caches, chains, described, judge, sections, tasks, traffic};
 use crate::decisions::wrong_decisions;
 use crate::failure::Failure;
 use crate::header::header;
-use crate::load::System;
+use crate::load::{self, System};
 use crate::responses::{Key, responses};
 
 /// The origin of executed times.
 const MODEL: &str = "executed times are those of a model of caches and bus in QEMU, not of a chip";
+/// The same under KVM.
+const MEASURED: &str =
+    "measured, not promised: Linux and what is below it can take any time, which no bound contains";
+/// What is missing without isolation there.
+const NO_SERVERS: &str = "without isolation VCPUs have priorities alone, as threads of Linux with SCHED_FIFO have, and no servers";
 /// The assumptions of bounds.
 const DESCRIBED: &str = "bounds hold as long as the execution times, memory accesses and critical sections of \
                          the description do";
@@ -28,6 +33,8 @@ const NO_DECISIONS: &str = "nothing is decided at run time: each VCPU has a PCPU
 pub struct Evidence<'a> {
     /// The system with its plan.
     pub system: &'a System,
+    /// What is known of the machine, a sentence each, if it is this one, whose times are no promise.
+    pub measured: Option<&'a [String]>,
     /// The system without isolation, if it has some.
     pub plain: Option<&'a System>,
     /// The simulation of the plan.
@@ -46,15 +53,17 @@ impl Evidence<'_> {
         theorems: Option<Theorems>,
     ) -> Result<(Proof, Vec<Row>), Failure> {
         let Self { system, with, without, .. } = self;
-        let verdict = verdict(system);
-        let verdict_without = self.plain.map(self::verdict);
+        let verdict = verdict(system)?;
+        let verdict_without = self.plain.map(self::verdict).transpose()?;
         let header = header(&system.plan, system.description.as_deref(), 0);
         let (tasks, places) = tasks::tasks(system, &header, &verdict, verdict_without.as_ref());
-        let series = without.as_ref().map(|run| run.folder.as_path());
+        let counted = without.as_ref().filter(|run| run.counts.is_some());
+        let series = counted.map(|run| run.folder.as_path());
         let mut proof = Proof {
             name: system.plan.name.clone(),
+            measured: self.measured.is_some(),
             notes,
-            platform: described::platform(system, &with.counts),
+            platform: described::platform(system, with.counts.as_ref()),
             vms: described::vms(system),
             decisions: described::decisions(system),
             tasks,
@@ -95,7 +104,14 @@ impl Evidence<'_> {
         let rows = judge::rows(&proof, &with.problems, decisions.as_deref());
         proof.failures = judge::failures(&rows);
         proof.notes.extend(judge::notes(&proof));
-        proof.notes.extend([DESCRIBED.into(), MODEL.into()]);
+        proof.notes.push(DESCRIBED.into());
+        match self.measured {
+            Some(remarks) => {
+                proof.notes.extend(self.plain.map(|_| NO_SERVERS.into()));
+                proof.notes.extend(remarks.iter().cloned().chain([MEASURED.into()]));
+            }
+            None => proof.notes.push(MODEL.into()),
+        }
         proof.holds = proof.failures.is_empty();
         Ok((proof, rows))
     }
@@ -107,7 +123,10 @@ impl Evidence<'_> {
         places: &BTreeMap<Key, usize>,
     ) -> Result<Run, Failure> {
         let names: Vec<String> = self.system.plan.vms.iter().map(|vm| vm.name.clone()).collect();
-        let beyond = caches::beyond(run, &names)?;
+        let beyond = match &run.counts {
+            Some(_) => caches::beyond(run, &names)?,
+            None => vec![caches::Beyond::default(); names.len()],
+        };
         let vms = run.known.vms.iter().zip(beyond).map(|(vm, beyond)| VmRun {
             state: match &vm.ended {
                 Some((state, reason)) => format!("{state} ({reason})"),
@@ -122,7 +141,7 @@ impl Evidence<'_> {
         Ok(Run {
             time_ns: length(&run.trace),
             timeline: Some(lanes::timeline(&run.trace, &resources, window)),
-            cache: Some(caches::cache(run, &names)?),
+            cache: run.counts.as_ref().map(|it| caches::cache(run, it, &names)).transpose()?,
             vms: vms.collect(),
             sections: sections::sections(&run.trace, &resources, places),
             notes: run.problems.clone(),
@@ -136,8 +155,11 @@ impl Evidence<'_> {
     }
 }
 
-fn verdict(system: &System) -> Verdict {
-    Verdict::of_plan(&system.plan, system.description.as_deref())
+fn verdict(system: &System) -> Result<Verdict, Failure> {
+    match system.description.as_deref() {
+        Some(described) => load::verdict(&system.plan, described),
+        None => Ok(Verdict::of_plan(&system.plan, None)),
+    }
 }
 
 fn check(verdict: &Verdict) -> Check {

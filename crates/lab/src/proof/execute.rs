@@ -19,7 +19,7 @@ use crate::workspace::Workspace;
 /// The trace in the folder of a run.
 pub const TRACE: &str = "run.trace";
 /// The console in the folder of a run.
-const CONSOLE: &str = "console.log";
+pub const CONSOLE: &str = "console.log";
 
 /// A system that can be started.
 pub struct Prepared<'a> {
@@ -38,8 +38,8 @@ pub struct Executed {
     pub trace: Trace,
     /// What the console showed.
     pub known: Known,
-    /// Evictions.
-    pub counts: Counts,
+    /// Evictions, if the cache model saw the run.
+    pub counts: Option<Counts>,
     /// The folder with the results of the cache model.
     pub folder: PathBuf,
     /// Problems of the run, a sentence each.
@@ -88,15 +88,8 @@ impl<'a> Prepared<'a> {
             record: Some((&traced, What::All)),
             arguments: &[],
         };
-        let vms = self.system.description.iter().flat_map(|it| &it.vms);
-        let awaited: Vec<usize> = vms
-            .enumerate()
-            .filter(|(_, vm)| !vm.tasks.is_empty())
-            .map(|(index, _)| index)
-            .collect();
-        let have_ended = |known: &Known| awaited.iter().all(|&vm| known.vms[vm].ended.is_some());
         let running = self.machine.start(start)?;
-        let Some(ran) = running.wait(have_ended, watch) else {
+        let Some(ran) = running.wait(have_ended(self.system), watch) else {
             return Ok(None);
         };
         let without_results = ran.without_results();
@@ -113,28 +106,44 @@ impl<'a> Prepared<'a> {
         let mut problems = Vec::new();
         match outcome.exit {
             Exit::Code(0) => {}
-            Exit::TimedOut => {
-                let seconds = timeout.as_secs_f64();
-                problems.push(format!(
-                    "the run was stopped after {seconds} s: its tasks had not ended (`--timeout`)"
-                ));
-            }
+            Exit::TimedOut => problems.push(timed_out(timeout)),
             exit => return Err(failed(format!("QEMU ended with {exit}"))),
         }
         recorded.transpose().map_err(&failed)?;
         let trace = read_trace(&traced)?;
-        if trace.lost() > 0 {
-            let lost = trace.lost();
-            problems.push(format!("{lost} records of the trace came faster than they could be read: run it again on a machine that has less to do"));
-        }
-        for vm in &known.vms {
-            if let Some((state, reason)) = &vm.ended
-                && state == "stopped"
-            {
-                problems.push(format!("VM `{}` was stopped: {reason}", vm.name));
-            }
-        }
-        let counts = self.scope.counts().map_err(failed)?;
+        problems.extend(seen(&trace, &known));
+        let counts = Some(self.scope.counts().map_err(failed)?);
         Ok(Some(Executed { trace, known, counts, folder: self.folder.clone(), problems }))
     }
+}
+
+/// Returns whether all VMs with tasks have ended.
+pub fn have_ended(system: &System) -> impl Fn(&Known) -> bool {
+    let vms = system.description.iter().flat_map(|it| &it.vms).enumerate();
+    let awaited = vms.filter(|(_, vm)| !vm.tasks.is_empty()).map(|(index, _)| index);
+    let awaited: Vec<usize> = awaited.collect();
+    move |known| awaited.iter().all(|&vm| known.vms[vm].ended.is_some())
+}
+
+/// Says that a run was stopped after this time.
+pub fn timed_out(timeout: Duration) -> String {
+    let seconds = timeout.as_secs_f64();
+    format!("the run was stopped after {seconds} s: its tasks had not ended (`--timeout`)")
+}
+
+/// Returns the problems of a run that its trace and its console show, a sentence each.
+pub fn seen(trace: &Trace, known: &Known) -> Vec<String> {
+    let lost = trace.lost();
+    let lost = (lost > 0).then(|| {
+        format!(
+            "{lost} records of the trace came faster than they could be read: run it again on a machine that has less to do"
+        )
+    });
+    let stopped = known.vms.iter().filter_map(|vm| match &vm.ended {
+        Some((state, reason)) if state == "stopped" => {
+            Some(format!("VM `{}` was stopped: {reason}", vm.name))
+        }
+        _ => None,
+    });
+    lost.into_iter().chain(stopped).collect()
 }

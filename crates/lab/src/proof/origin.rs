@@ -18,11 +18,12 @@ use crate::failure::Failure;
 pub fn origin(
     options: &Options,
     evidence: &Evidence,
-    hypervisor: &Path,
+    hypervisor: Option<&Path>,
     folder: &Folder,
 ) -> Result<Origin, Failure> {
     let system = evidence.system;
-    let mut files = vec![digest("description", &options.file)?, loaded(hypervisor)?];
+    let mut files = vec![digest("description", &options.file)?];
+    files.extend(hypervisor.map(loaded).transpose()?);
     for vm in &system.plan.vms {
         let loaded =
             [("kernel", Some(&vm.boot.kernel)), ("initial RAM disk", vm.boot.initrd.as_ref())];
@@ -37,14 +38,27 @@ pub fn origin(
     let fact = |name: &str, value: String| Fact { name: name.into(), value };
     let simulated =
         format!("{}, longest executions, accesses that meet in the worst way", options.simulate);
-    let mut facts = vec![
-        fact("Bulkhead", env!("CARGO_PKG_VERSION").into()),
-        fact("cache model", model(&evidence.with)?),
-        fact("simulation", simulated),
-        fact("runs", "deterministic: jobs repeat to the nanosecond, ends of runs do not".into()),
-    ];
-    facts.extend(qemu().map(|version| fact("QEMU", version)));
+    let mut facts =
+        vec![fact("Bulkhead", env!("CARGO_PKG_VERSION").into()), fact("simulation", simulated)];
+    match evidence.measured {
+        Some(_) => {
+            facts.push(fact("runs", "measured under Linux and KVM: each one differs".into()));
+            facts.extend(linux().map(|release| fact("Linux", release)));
+        }
+        None => {
+            facts.push(fact("cache model", model(&evidence.with)?));
+            let runs = "deterministic: jobs repeat to the nanosecond, ends of runs do not";
+            facts.push(fact("runs", runs.into()));
+            facts.extend(qemu().map(|version| fact("QEMU", version)));
+        }
+    }
     Ok(Origin { commands: commands(options, evidence, folder), files, facts })
+}
+
+/// The release of the kernel.
+fn linux() -> Option<String> {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").ok()?;
+    Some(release.trim().to_owned())
 }
 
 fn qemu() -> Option<String> {
@@ -67,12 +81,18 @@ fn commands(options: &Options, evidence: &Evidence, folder: &Folder) -> Vec<Comm
              --trace run.trace"
         )
     };
+    let on = if evidence.measured.is_some() { " --on kvm" } else { "" };
     let mut commands = vec![
-        command("All of it", format!("bulkhead prove {file}{appended}{scope}")),
+        command("All of it", format!("bulkhead prove {file}{on}{appended}{scope}")),
         command("Analysis", format!("bulkhead check {file}")),
         command("Plan", format!("bulkhead plan {file}")),
         command("Simulation", format!("bulkhead sim {file} --contention worst")),
     ];
+    if evidence.measured.is_some() {
+        let run = format!("bulkhead run --on kvm {file}{appended} --trace run.trace");
+        commands.push(command("Run with the plan", run));
+        return commands;
+    }
     if evidence.plain.is_some() {
         commands.push(command("Run without isolation", run(PLAN_WITHOUT)));
     }

@@ -10,7 +10,7 @@ use report::verdicts::Verdicts;
 use super::document::Document;
 use super::execute::Prepared;
 use super::folder::{Folder, PAGE, PLAN, PLAN_WITHOUT, RESULTS};
-use super::{Evidence, bin_ns, origin, plain};
+use super::{Evidence, bin_ns, measured, origin, plain};
 use crate::failure::Failure;
 use crate::hypervisor;
 use crate::load::{self, System};
@@ -18,11 +18,23 @@ use crate::simulate::simulate_worst;
 use crate::verdicts::of_proof;
 use crate::watch::Watch;
 
+/// What runs the system.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum On {
+    /// QEMU, in the time of the cache model.
+    #[default]
+    Model,
+    /// Linux and KVM on this machine, whose times are measured, not promised.
+    Kvm,
+}
+
 /// What is proven, and how.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The description.
     pub file: PathBuf,
+    /// What runs it.
+    pub on: On,
     /// Where the results go, if not beside the description.
     pub output: Option<PathBuf>,
     /// What is appended to the command lines of VMs.
@@ -64,13 +76,21 @@ pub fn prove(options: &Options, watch: &dyn Watch) -> Result<Option<Proven>, Fai
             system.append(vm, arguments)?;
         }
     }
-    let hypervisor = hypervisor::find(options.hypervisor.as_deref())?;
+    let hypervisor = match options.on {
+        On::Model => Some(hypervisor::find(options.hypervisor.as_deref())?),
+        On::Kvm => None,
+    };
     let default = options.file.with_extension("proof");
     let mut folder = Folder::create(options.output.as_ref().unwrap_or(&default))?;
     let bin = bin_ns(&system);
-    let prepare = |system, name| -> Result<Prepared<'_>, Failure> {
+    let prepare = |system, name| -> Result<Machine<'_>, Failure> {
         let (folder, options) = (folder.of_run(name)?, &options.cachescope_options);
-        Prepared::new(system, &hypervisor, &folder, bin, options)
+        Ok(match &hypervisor {
+            Some(found) => {
+                Machine::Model(Box::new(Prepared::new(system, found, &folder, bin, options)?))
+            }
+            None => Machine::Kvm(measured::Prepared::new(system, folder)?),
+        })
     };
     let with = prepare(&system, "with")?;
     let without = plain.as_ref().map(|plain| prepare(plain, "without")).transpose()?;
@@ -79,7 +99,14 @@ pub fn prove(options: &Options, watch: &dyn Watch) -> Result<Option<Proven>, Fai
     let Some(simulated) = simulate_worst(&system, options.simulate, watch)? else {
         return Ok(None);
     };
-    let run = |prepared: &Prepared| prepared.run(options.timeout, watch);
+    let run = |machine: &Machine<'_>| match machine {
+        Machine::Model(prepared) => prepared.run(options.timeout, watch),
+        Machine::Kvm(prepared) => prepared.run(options.timeout, watch),
+    };
+    let remarks = match &with {
+        Machine::Model(_) => None,
+        Machine::Kvm(prepared) => Some(prepared.remarks.clone()),
+    };
     watch.step("run without isolation");
     let without = without.as_ref().map(run).transpose()?.flatten();
     if watch.stops() {
@@ -100,10 +127,12 @@ pub fn prove(options: &Options, watch: &dyn Watch) -> Result<Option<Proven>, Fai
     }
 
     watch.step("write the report");
-    let evidence = Evidence { system: &system, plain: plain.as_ref(), simulated, with, without };
+    let (plain, measured) = (plain.as_ref(), remarks.as_deref());
+    let evidence = Evidence { system: &system, plain, measured, simulated, with, without };
     let (mut proof, rows) = evidence.proof(notes, theorems)?;
-    proof.origin = origin::origin(options, &evidence, &hypervisor.path, &folder)?;
-    let results = write(&folder, &system, plain.as_ref(), &proof)?;
+    let hypervisor = hypervisor.as_ref().map(|it| it.path.as_path());
+    proof.origin = origin::origin(options, &evidence, hypervisor, &folder)?;
+    let results = write(&folder, &system, plain, &proof)?;
     folder.finish()?;
     if !options.certificate {
         super::theorems::remove(&folder)?;
@@ -111,6 +140,12 @@ pub fn prove(options: &Options, watch: &dyn Watch) -> Result<Option<Proven>, Fai
     let file = options.file.display().to_string();
     let verdicts = of_proof(&file, proof.holds, &system, rows, proof.notes.clone());
     Ok(Some(Proven { proof, verdicts, results, page: folder.place(PAGE) }))
+}
+
+/// What runs a system.
+enum Machine<'a> {
+    Model(Box<Prepared<'a>>),
+    Kvm(measured::Prepared<'a>),
 }
 
 /// The described system, which has tasks.
@@ -125,6 +160,14 @@ fn described(options: &Options) -> Result<System, Failure> {
             ),
         ));
     };
+    if described.platform.value.kvm && options.on == On::Model {
+        let name = &described.platform.value.name;
+        let text = format!(
+            "the VMs of `{name}` run under KVM, and not on the model of caches and bus\n\
+             help: `bulkhead prove {file} --on kvm` measures them on this machine"
+        );
+        return Err(Failure::new("only-under-kvm", text));
+    }
     if described.vms.iter().all(|vm| vm.tasks.is_empty()) {
         return Err(Failure::new(
             "no-tasks",
@@ -144,7 +187,8 @@ fn write(
     proof: &Proof,
 ) -> Result<String, Failure> {
     for (name, system) in [(PLAN, Some(system)), (PLAN_WITHOUT, plain)] {
-        let Some(system) = system else { continue };
+        // Under KVM there is no plan as a file.
+        let Some(system) = system.filter(|_| !proof.measured) else { continue };
         let mut plan = system.plan.clone();
         let place = folder.place(name);
         plan.move_files(&system.folder, load::folder(&place)).map_err(|error| {

@@ -18,6 +18,7 @@ const MS: u64 = 1_000_000;
 pub fn rover() -> Proof {
     let (without, with) = (true, false);
     Proof {
+        measured: false,
         name: "rover".into(),
         holds: true,
         failures: Vec::new(),

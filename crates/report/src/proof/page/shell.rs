@@ -22,8 +22,10 @@ const WORDS: &str = "<details>\n<summary>Words on this page</summary>\n<dl class
 <dt>Colour</dt><dd>Pages of memory of different colours have no place of the last-level cache in common.</dd>\n\
 <dt>Server</dt><dd>The rule by which a VCPU shares a PCPU: in each period it runs for its budget at most.</dd>\n\
 <dt>Memory budget</dt><dd>The number of lines that a VCPU or a VM may move between cache and memory in each period; after that it waits for the next period.</dd>\n\
-<dt>Without isolation</dt><dd>The same VMs and tasks without colours and memory budgets. PCPUs and servers are the same.</dd>\n\
-</dl>\n</details>\n";
+<dt>Without isolation</dt><dd>";
+const WITHOUT: &str =
+    "The same VMs and tasks without colours and memory budgets. PCPUs and servers are the same.";
+const WITHOUT_MEASURED: &str = "The same VMs and tasks without servers and colours: VCPUs have priorities alone. PCPUs are the same.";
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -45,14 +47,18 @@ pub fn document(proof: &Proof, header: &str, parts: &[Part]) -> String {
         digest(style),
         digest(script)
     );
+    let (title, kind, without) = match proof.measured {
+        false => ("proof of isolation", "Proof of timing isolation", WITHOUT),
+        true => ("measured, not promised", "Measured, not promised", WITHOUT_MEASURED),
+    };
     let before = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"generator\" content=\"Bulkhead {VERSION}\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{name}: proof of isolation</title>\n<style>{style}</style>\n</head>\n<body>\n\
+         <title>{name}: {title}</title>\n<style>{style}</style>\n</head>\n<body>\n\
          <a class=\"skip\" href=\"#main\">To the content</a>\n{}\n\
          <nav aria-label=\"Parts of this page\"><ul>{links}</ul><button type=\"button\" id=\"theme\" hidden>Dark</button></nav>\n\
-         <main id=\"main\">\n<header>\n<p class=\"kind\">Proof of timing isolation</p>\n<h1>{name}</h1>\n{header}</header>\n{body}{WORDS}</main>\n\
+         <main id=\"main\">\n<header>\n<p class=\"kind\">{kind}</p>\n<h1>{name}</h1>\n{header}</header>\n{body}{WORDS}{without}</dd>\n</dl>\n</details>\n</main>\n\
          <footer><p>Made by Bulkhead {VERSION}. This page is complete in itself, nothing is loaded from elsewhere: ",
         SYMBOLS.trim()
     );

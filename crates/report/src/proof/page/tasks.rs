@@ -16,9 +16,17 @@ pub fn part(proof: &Proof) -> Option<Part> {
     if proof.tasks.is_empty() {
         return None;
     }
-    let mut html = String::from(
-        "<p>A bound is what no response time exceeds while the assumptions hold. A simulated or executed time \
-         above it would refute the analysis; it would be marked. Times are in milliseconds, rounded up.</p>\n",
+    let refutes = match proof.measured {
+        false => {
+            "A simulated or executed time above it would refute the analysis; it would be marked."
+        }
+        true => {
+            "A simulated time above it would refute the analysis. An executed one that is marked says that Linux took more time \
+             than is described."
+        }
+    };
+    let mut html = format!(
+        "<p>A bound is what no response time exceeds while the assumptions hold. {refutes} Times are in milliseconds, rounded up.</p>\n"
     );
     html.push_str(&table(proof));
     if let Some(chart) = bounds::chart(proof) {

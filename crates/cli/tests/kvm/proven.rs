@@ -1,0 +1,90 @@
+//! `bulkhead prove --on kvm`: bound, simulation and run side by side, measured and not promised.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::{ATTEMPTS, alone, bulkhead, example, is_host, json as document};
+
+fn text(path: &Path) -> String {
+    path.to_str().expect("a path in UTF-8").into()
+}
+
+#[test]
+fn runs_without_and_with_servers_stand_beside_bounds_and_simulation() {
+    let _alone = alone();
+    if !is_host() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, out) = (example(folder.path(), "kvm-demo", &[]), folder.path().join("out"));
+    let prove = || document(&["prove", &file, "--on", "kvm", "-o", &text(&out)]);
+    let mut proofs = (0..ATTEMPTS).map(|_| prove());
+    let proof = proofs.find(|it| it["ok"] == true).expect("a proof of some holds");
+    let verdicts = ["times", "schedulable_without", "schedulable_with"].map(|key| &proof[key]);
+    assert_eq!(verdicts, [&json!("measured"), &json!(false), &json!(true)], "{proof:#}");
+    let tasks = proof["tasks"].as_array().expect("tasks");
+    assert_eq!(tasks.len(), 4, "{proof:#}");
+    for task in tasks {
+        let number =
+            |of: &Value, key: &str| of[key].as_u64().unwrap_or_else(|| panic!("{key}: {task:#}"));
+        let [simulated, bound] =
+            [number(&task["simulated"], "response_max_ns"), number(task, "bound_with_ns")];
+        assert!(simulated <= bound && bound <= number(task, "deadline_ns"), "{task:#}");
+        assert_eq!(number(&task["with"], "missed_deadlines"), 0, "{task:#}");
+        let without = number(&task["without"], "missed_deadlines");
+        assert!((task["task"] == "balance") == (without > 0), "{task:#}");
+    }
+    let page = std::fs::read_to_string(out.join("report.html")).expect("the page");
+    assert!(page.contains(">Measured, not promised</p>") && !page.contains("Proof of timing"));
+    for name in ["with", "without"] {
+        let trace = text(&out.join(name).join("run.trace"));
+        let replayed = bulkhead(&["trace", "export", &trace, "--to", "csv", "-o", "-"]);
+        assert!(replayed.status.success() && replayed.stdout.len() > 10_000, "{name}");
+    }
+    assert!(!out.join("with.plan.dts").exists(), "there is no plan as a file");
+}
+
+/// With a budget that is too small nothing is kept, and the analysis says so before.
+#[test]
+fn deadlines_that_are_missed_with_servers_are_the_answer_no() {
+    let _alone = alone();
+    if !is_host() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let small = [("budget = \"3.5ms\"", "budget = \"0.5ms\"")];
+    let file = example(folder.path(), "kvm-demo", &small);
+    let out = text(&folder.path().join("out"));
+    let output = bulkhead(&["prove", &file, "--on", "kvm", "-o", &out]);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    for part in [
+        "measured, not promised: ",
+        "with the plan: not schedulable\n",
+        "does not hold: task `balance` of VM `control` missed ",
+        "report: ",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused_with_nothing_written() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    let refused = |arguments: &[&str], message: &str| {
+        let output = bulkhead(&[&["prove", "-o", &text(&out)], arguments].concat());
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(message) && said.contains("help: "), "{said}");
+        assert!(!out.exists(), "{arguments:?}");
+    };
+    let file = "systems/kvm-demo.toml";
+    refused(&[file], "help: `bulkhead prove systems/kvm-demo.toml --on kvm` measures");
+    refused(&[file, "--on", "kvm", "--certificate"], "`--certificate` has a meaning on QEMU only");
+    let option = ["--cachescope-option", "bus=20ns"];
+    refused(&[&[file, "--on", "kvm"], &option[..]].concat(), "has a meaning on QEMU only");
+    refused(&["systems/servers.toml", "--on", "kvm"], "is no Linux host with KVM");
+}
