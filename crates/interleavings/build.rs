@@ -163,6 +163,64 @@ const CHANNEL: [Mutant; 11] = [
     },
 ];
 
+/// Those of one direction of a serial line, in `vdev/wire.rs`.
+const WIRE: [Mutant; 5] = [
+    Mutant { name: "real", replaced: &[] },
+    Mutant {
+        name: "shown_too_early",
+        replaced: &[("self.sent.load(Relaxed), Release)", "self.sent.load(Relaxed), Relaxed)")],
+    },
+    Mutant {
+        name: "seen_without_acquiring",
+        replaced: &[("self.shown.load(Acquire)", "self.shown.load(Relaxed)")],
+    },
+    Mutant {
+        name: "no_second_look",
+        replaced: &[("            room = WIRE_SIZE - self.used();\n", "            room += 0;\n")],
+    },
+    Mutant {
+        name: "second_look_without_a_fence",
+        replaced: &[(
+            "            // The reader makes room before it looks for this.\n            fence(SeqCst);\n",
+            "",
+        )],
+    },
+];
+
+/// Those of notes about ports, in `vm/port/notes.rs`.
+const NOTES: [Mutant; 5] = [
+    Mutant { name: "real", replaced: &[] },
+    Mutant {
+        name: "no_second_try",
+        replaced: &[(
+            "            fence(SeqCst);\n            try_lock()\n        })?;",
+            "            fence(SeqCst);\n            None\n        })?;",
+        )],
+    },
+    Mutant {
+        name: "misses_late",
+        replaced: &[
+            ("            self.missed.fetch_or(1 << port, SeqCst);\n", ""),
+            (
+                "            try_lock()\n        })?;",
+                "            let found = try_lock();\n            \
+                 self.missed.fetch_or(1 << port, SeqCst);\n            found\n        })?;",
+            ),
+        ],
+    },
+    Mutant {
+        name: "leaves_without_a_look",
+        replaced: &[(
+            "self.missed.load(Relaxed) & 1 << port != 0\n",
+            "false && self.missed.load(Relaxed) & 1 << port != 0\n",
+        )],
+    },
+    Mutant {
+        name: "forgets_by_a_store",
+        replaced: &[("self.told.swap(0, SeqCst);", "self.told.store(0, SeqCst);")],
+    },
+];
+
 /// Those of what CPUs do, in these files of the hypervisor.
 const CPUS: [(&str, Mutant); 13] = [
     ("", Mutant { name: "real", replaced: &[] }),
@@ -305,6 +363,8 @@ fn main() {
     attention(&own, &hypervisor, &out);
     ticket(&own, &out);
     channel(&own, &out);
+    wire(&own, &hypervisor, &out);
+    notes(&own, &hypervisor, &out);
     cpus(&own, &hypervisor, &out);
 }
 
@@ -428,6 +488,65 @@ fn channel(own: &Path, out: &Path) {
         writeln!(modules, "pub mod {name} {{ {sources} pub use messages::*; }}").expect("a string");
     }
     fs::write(out.join("channel.rs"), modules).expect("written");
+}
+
+/// One direction of a serial line as it is in the hypervisor, of two bytes, for loom.
+fn wire_source(hypervisor: &Path) -> String {
+    let path = hypervisor.join("vdev/wire.rs");
+    println!("cargo::rerun-if-changed={}", path.display());
+    let source = fs::read_to_string(path).expect("the hypervisor's source");
+    let source = &source[..source.find("#[cfg(test)]").expect("tests at the end")];
+    let adapt = Mutant {
+        name: "for loom",
+        replaced: &[
+            ("use core::sync::atomic::{AtomicBool,", "use loom::sync::atomic::{AtomicBool,"),
+            ("pub const WIRE_SIZE: u32 = 1024;", "pub const WIRE_SIZE: u32 = 2;"),
+        ],
+    };
+    mutate(source, &adapt).replace("//!", "//")
+}
+
+/// One direction of a serial line.
+fn wire(own: &Path, hypervisor: &Path, out: &Path) {
+    let source = wire_source(hypervisor);
+    let model = own.join("src/serial.rs");
+    let mut modules = String::new();
+    for mutant in &WIRE {
+        let name = mutant.name;
+        let path = out.join(format!("wire_{name}.rs"));
+        fs::write(&path, mutate(&source, mutant)).expect("written");
+        let sources = format!("#[path = {path:?}] mod wire; #[path = {model:?}] mod serial;");
+        writeln!(modules, "pub mod {name} {{ {sources} pub use serial::*; }}").expect("a string");
+    }
+    fs::write(out.join("wire.rs"), modules).expect("written");
+}
+
+/// Notes about the ports of a VM, with one direction of a line.
+fn notes(own: &Path, hypervisor: &Path, out: &Path) {
+    let path = hypervisor.join("vm/port/notes.rs");
+    println!("cargo::rerun-if-changed={}", path.display());
+    let source = fs::read_to_string(path).expect("the hypervisor's source");
+    let adapt = Mutant {
+        name: "for loom",
+        replaced: &[
+            ("use core::sync::atomic::{AtomicU8,", "use loom::sync::atomic::{AtomicU8,"),
+            ("pub const fn new()", "pub fn new()"),
+        ],
+    };
+    let (model, wire) = (own.join("src/called.rs"), out.join("wire_of_notes.rs"));
+    fs::write(&wire, wire_source(hypervisor)).expect("written");
+    let mut modules = String::new();
+    for mutant in &NOTES {
+        let name = mutant.name;
+        let path = out.join(format!("notes_{name}.rs"));
+        let adapted = mutate(&mutate(&source, mutant), &adapt);
+        fs::write(&path, adapted.replace("//!", "//")).expect("written");
+        let sources = format!(
+            "#[path = {path:?}] mod notes; #[path = {wire:?}] mod wire; #[path = {model:?}] mod called;"
+        );
+        writeln!(modules, "pub mod {name} {{ {sources} pub use called::*; }}").expect("a string");
+    }
+    fs::write(out.join("notes.rs"), modules).expect("written");
 }
 
 /// The folder of the crate `spin` that the hypervisor is built with.

@@ -20,6 +20,7 @@ fn main() {
         "rt-chase",
         "rt-color",
         "rt-remap",
+        "rt-serial",
         "rt-supply",
         "rt-leech",
         "rt-races",

@@ -168,6 +168,14 @@ pub fn ring(mut readers: u64) {
     }
 }
 
+/// An end of a serial line tells the other one that something has changed: port `port` of the VM with this index.
+pub fn tell(vm: usize, port: usize) {
+    if let Some(vm) = vms().get(vm) {
+        vm.ports.tell(port);
+        call_one(vm);
+    }
+}
+
 /// Notes with a VCPU of a VM that there is something to do for the VM: with one that executes, if there is one, otherwise with
 /// one that waits, and only if there is none with one that has to wait for its PCPU, which may take any time.
 pub fn call_one(vm: &Vm) {
@@ -196,7 +204,10 @@ pub fn call_one(vm: &Vm) {
 #[inline(never)]
 pub fn pass_on(vm: &Vm) {
     fence(Ordering::SeqCst);
-    if vm.rung.load(Ordering::Relaxed) || vm.relieved.load(Ordering::Relaxed) {
+    if vm.rung.load(Ordering::Relaxed)
+        || vm.relieved.load(Ordering::Relaxed)
+        || vm.ports.have_news()
+    {
         call_one(vm);
     }
 }

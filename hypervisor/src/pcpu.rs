@@ -220,6 +220,11 @@ impl Pcpu {
         self.set_deadline(purpose, deadline.min(self.deadlines.of(purpose)));
     }
 
+    /// The deadline of a purpose of this CPU, or [`NEVER`](crate::timer::NEVER).
+    pub fn deadline(&self, purpose: Purpose) -> u64 {
+        self.deadlines.of(purpose)
+    }
+
     /// Takes a deadline of this CPU if it has passed.
     #[inline(always)]
     pub fn take_deadline(&self, purpose: Purpose, now: u64) -> bool {

@@ -37,6 +37,7 @@ use crate::machine::{self, CONSOLE, log};
 use crate::payload::{self, BlobName, Payload};
 use crate::pcpu::Pcpu;
 use crate::plan::{self, Plan, Problem, Range, Tree};
+use crate::vdev::wire::Wire;
 use crate::{firmware, trace, vm};
 
 /// Bytes of the page with a UART's registers, for the early console.
@@ -135,9 +136,13 @@ pub fn boot(device_tree: usize) -> ! {
     let shared = plan.locks;
     let ceilings = shared.ceilings;
     let mut vms = Vec::new();
+    let mut wires: Vec<&'static Wire> = Vec::new();
+    for _ in 0..2 * plan.serial_lines {
+        wires.push(Box::leak(Wire::new()));
+    }
     for (index, vm) in plan.vms.into_iter().enumerate() {
         let window = address_space::window(index, &vm);
-        let build = || vm::build(index, vm, &pcpus, &|name| accept(payload.blob(name)));
+        let build = || vm::build(index, vm, &pcpus, &wires, &|name| accept(payload.blob(name)));
         vms.push(accept(board::memory::with_heap(window, build)));
     }
     if plan.platform.own.is_some() {

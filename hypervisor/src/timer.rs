@@ -9,6 +9,8 @@ pub enum Purpose {
     Console,
     /// Which address space a guest is in.
     Sampling,
+    /// What a VCPU has to tell the other end of a serial line, and was not allowed to before.
+    Telling,
     /// The virtual timer of a VCPU that waits and is not loaded.
     Alarm,
     /// The next decision which VCPU runs.
@@ -16,31 +18,45 @@ pub enum Purpose {
 }
 
 /// How many purposes there are.
-const PURPOSES: usize = 4;
+const PURPOSES: usize = 5;
 
 /// No deadline: the end of time.
 pub const NEVER: u64 = u64::MAX;
 
 /// Absolute deadlines in counter ticks, one for each purpose. Only their own CPU uses them.
 #[derive(Debug)]
-pub struct Deadlines([AtomicU64; PURPOSES]);
+pub struct Deadlines {
+    each: [AtomicU64; PURPOSES],
+    /// The first of those that change rarely: all but the last two.
+    rare: AtomicU64,
+}
 
 impl Deadlines {
     /// No deadlines.
     pub const fn none() -> Self {
-        Self([const { AtomicU64::new(NEVER) }; PURPOSES])
+        Self { each: [const { AtomicU64::new(NEVER) }; PURPOSES], rare: AtomicU64::new(NEVER) }
     }
 
     /// Sets the deadline of a purpose.
     #[inline(always)]
     pub fn set(&self, purpose: Purpose, deadline: u64) {
-        self.0[purpose as usize].store(deadline, Ordering::Relaxed);
+        self.each[purpose as usize].store(deadline, Ordering::Relaxed);
+        if !matches!(purpose, Purpose::Alarm | Purpose::Scheduling) {
+            self.set_rare();
+        }
+    }
+
+    #[inline(never)]
+    fn set_rare(&self) {
+        use Purpose::{Console, Sampling, Telling};
+        let first = self.of(Console).min(self.of(Sampling)).min(self.of(Telling));
+        self.rare.store(first, Ordering::Relaxed);
     }
 
     /// The deadline of a purpose, or [`NEVER`].
     #[inline(always)]
     pub fn of(&self, purpose: Purpose) -> u64 {
-        self.0[purpose as usize].load(Ordering::Relaxed)
+        self.each[purpose as usize].load(Ordering::Relaxed)
     }
 
     /// Takes the deadline of a purpose if it has passed.
@@ -56,9 +72,9 @@ impl Deadlines {
     /// The first deadline, or [`NEVER`].
     #[inline(always)]
     pub fn first(&self) -> u64 {
-        use Purpose::{Alarm, Console, Sampling, Scheduling};
         // Not a loop: it runs whenever VCPUs take turns.
-        self.of(Console).min(self.of(Sampling)).min(self.of(Alarm).min(self.of(Scheduling)))
+        let rare = self.rare.load(Ordering::Relaxed);
+        rare.min(self.of(Purpose::Alarm)).min(self.of(Purpose::Scheduling))
     }
 }
 

@@ -13,8 +13,9 @@ const fn ticks(us: u64) -> u64 {
 
 /// The longest chunk: an instruction takes a nanosecond, and `make bench-exits` allows 30,000.
 const CHUNK: u64 = ticks(30);
-/// What taking turns costs, and interrupts that are served before.
-const TURN: u64 = ticks(5);
+/// What taking turns costs, and interrupts that are served before; and the line that another PCPU of the emulator prints, if it
+/// begins just before: it has its turn then.
+const TURN: u64 = ticks(10);
 
 /// Budget and period of the VM with the higher priority, in microseconds.
 const FIRST: (u64, u64) = (150, 700);

@@ -14,6 +14,7 @@ mod regulation;
 mod report;
 mod rings;
 mod rows;
+mod serial;
 mod switching;
 
 use std::num::NonZero;
@@ -104,6 +105,7 @@ fn measure(workspace: &Workspace, marked: &Path) -> Result<Rows> {
     locks::measure(workspace, &mut rows)?;
     kicks::measure(workspace, &mut rows)?;
     rings::measure(workspace, &mut rows)?;
+    serial::measure(workspace, &mut rows)?;
     holds::measure(workspace, marked, &mut rows)?;
     let waits = OTHER_CPUS * rows.get("hold_gic")?.max;
     let path = rows.get(kicks::KICK)?.max.max(rows.get(holds::EXIT)?.max);

@@ -19,16 +19,20 @@ pub const CHANNELS_MAX: usize = 16;
 /// Most bytes of a channel.
 pub const CHANNEL_BYTES_MAX: u64 = 8 << 20;
 
-/// Shortest time in nanoseconds from one ring of a channel to the next: each one interrupts its readers.
+/// Most serial lines of a system.
+pub const SERIAL_LINES_MAX: usize = 8;
+
+/// Shortest time in nanoseconds from one ring of a channel to the next, which interrupts its readers, and from one
+/// interrupt of an end of a serial line to the next.
 pub const RING_INTERVAL_MIN_NS: u64 = 20_000;
 
-/// Longest time in nanoseconds from one ring of a channel to the next.
+/// Longest time in nanoseconds from one ring of a channel, or interrupt of a serial line, to the next.
 pub const RING_INTERVAL_MAX_NS: u64 = SECTIONS_INTERVAL_MAX_NS;
 
-/// Most rings of a channel in one burst.
+/// Most rings of a channel, or interrupts of a serial line, in one burst.
 pub const RING_BURST_MAX: u64 = 64;
 
-/// Most nanoseconds by which rings may come early: that of the longest burst.
+/// Most nanoseconds by which they may come early: that of the longest burst.
 pub const RING_EARLY_MAX_NS: u64 = (RING_BURST_MAX - 1) * RING_INTERVAL_MAX_NS;
 
 /// Most characters in the name of a VM, of a resource that VMs share, or of a channel.

@@ -36,8 +36,10 @@ pub mod names {
     pub const CHANNELS: &str = "channels";
     pub const CHANNEL: &str = "channel";
     pub const BELL: &str = "bell";
+    pub const SERIAL_LINES: &str = "serial-lines";
+    pub const SERIAL_LINE: &str = "serial-line";
 
-    // Properties. `vms` names those of a resource, too.
+    // Properties. `vms` names those of a resource, and of a serial line, too.
     pub const COMPATIBLE: &str = "compatible";
     pub const MODEL: &str = "model";
     pub const ADDRESS_CELLS: &str = "#address-cells";
@@ -71,6 +73,8 @@ pub mod names {
     pub const TO: &str = "to";
     pub const RING_INTERVAL_NS: &str = "ring-interval-ns";
     pub const RING_EARLY_NS: &str = "ring-early-ns";
+    pub const TELL_INTERVAL_NS: &str = "tell-interval-ns";
+    pub const TELL_EARLY_NS: &str = "tell-early-ns";
     pub const VM_NAME: &str = "vm-name";
     pub const ON_CRASH: &str = "on-crash";
     pub const ON_RESET: &str = "on-reset";

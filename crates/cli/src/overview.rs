@@ -3,7 +3,7 @@
 mod bandwidth;
 
 use report::text::table;
-use system::plan::{Channel, Plan, Pool, Vm};
+use system::plan::{Channel, Plan, Pool, SerialLine, Vm};
 use system::report::Report;
 use units::Duration;
 
@@ -38,9 +38,9 @@ pub fn vms_of(plan: &Plan) -> String {
     let vms = table(&heading, &rows);
     let own = platform.hypervisor_area;
     let own = own.map_or(String::new(), |area| format!(", in colours {}", area.colors));
-    let (channels, budgets) = (channels(plan), bandwidth::budgets(plan));
+    let (channels, lines, budgets) = (channels(plan), serial_lines(plan), bandwidth::budgets(plan));
     format!(
-        "system `{}` on {}: {} PCPUs, hypervisor {}{own}\n\n{vms}{channels}{budgets}",
+        "system `{}` on {}: {} PCPUs, hypervisor {}{own}\n\n{vms}{channels}{lines}{budgets}",
         plan.name,
         platform.board,
         platform.cpus.len(),
@@ -62,6 +62,25 @@ fn channels(plan: &Plan) -> String {
         true => String::new(),
         false => {
             let heads = ["channel", "from", "to", ">size", ">address", "rings"];
+            format!("\n{}", table(&heads, &rows))
+        }
+    }
+}
+
+/// The serial lines between VMs, if there are some.
+fn serial_lines(plan: &Plan) -> String {
+    let name = |vm: u32| plan.vms.get(vm as usize).map_or("?", |vm| vm.name.as_str());
+    let row = |line: &SerialLine| {
+        let [one, other] = line.vms.map(name);
+        let interrupts = line.interrupts.map(|it| it.to_string()).join(" ");
+        let ipa = line.registers.start.to_string();
+        vec![format!("{one} {other}"), ipa, interrupts, line.tells.to_string()]
+    };
+    let rows: Vec<_> = plan.serial_lines.iter().map(row).collect();
+    match rows.is_empty() {
+        true => String::new(),
+        false => {
+            let heads = ["serial line between", ">address", ">interrupts", "told"];
             format!("\n{}", table(&heads, &rows))
         }
     }

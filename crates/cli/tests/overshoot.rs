@@ -236,6 +236,46 @@ fn vms_alone_exceed_their_budgets_by_less_than_is_counted() {
     }
 }
 
+/// What is done at the ends of serial lines comes on top, for each line of a VM: where a VCPU has its PCPU for itself, and where others
+/// share it, of which those that wait are told something, too.
+#[test]
+fn serial_lines_add_what_is_counted_for_each() {
+    for lines in [1, 8] {
+        let guest = |name: &str, more: &str| {
+            vm(name, "rt-serial", &format!("serial.all={lines} serial.us=40000"), more)
+        };
+        let between = |one: &str, other: &str| {
+            format!("[[serial]]\nbetween = [{one:?}, {other:?}]\ntell_every = \"20us\"\ntell_burst = 64\n")
+                .repeat(lines)
+        };
+        let alone = |pcpu: u32| {
+            guest(
+                &format!("vm{pcpu}"),
+                &format!("on_crash = \"stop\"\non_reset = \"stop\"\n{}", own(pcpu)),
+            )
+        };
+        let seen = run(&[between("vm0", "vm1"), alone(0), alone(1)]);
+        for (pcpu, seen) in seen[..2].iter().enumerate() {
+            check(&format!("alone on {pcpu}, {lines} lines"), seen, ALONE.with_lines(lines as u64));
+        }
+        let seen = run(&[
+            between("one", "other"),
+            guest("one", &served(0, "sporadic", 250, LIMIT)),
+            guest("other", "[[vm.vcpu]]\npcpu = 1\n"),
+            vm(
+                "beside",
+                "rt-chase",
+                "chase.via=none chase.rounds=2 chase.kib=1024",
+                &served(0, "periodic", 250, LIMIT),
+            ),
+        ]);
+        check(&format!("a shared PCPU, {lines} lines"), &seen[0], ANY.with_lines(lines as u64));
+        // The path that wakes a PCPU reads the counter first, and what follows is in the next budget.
+        let wakes = seen[0].cpu.hypervisor_paths.from_idle.bound_lines;
+        assert!(wakes <= WAKE + ANY.with_lines(lines as u64).path, "{wakes} to wake");
+    }
+}
+
 /// Whatever else there is: restarts, requests for colours and audits, PCPUs and budgets that are shared, credits.
 #[test]
 #[ignore = "takes a minute"]

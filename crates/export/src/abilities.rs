@@ -65,6 +65,11 @@ pub fn missing(plan: &Plan, target: Target) -> Vec<String> {
     for channel in &plan.channels {
         missing.push(format!("the channel `{}` between VMs", channel.name));
     }
+    for line in &plan.serial_lines {
+        let name = |vm: u32| plan.vms.get(vm as usize).map_or("?", |vm| vm.name.as_str());
+        let [one, other] = line.vms.map(name);
+        missing.push(format!("the serial line between `{one}` and `{other}`"));
+    }
     missing
 }
 

@@ -83,7 +83,8 @@ fn guest_blobs(
         }
         Some(load) => {
             let (cache, channels) = (plan.last_level_cache(vm), plan.channels_of(index));
-            let tree = guest_dt::generate(vm, cache, cpu, initrd_bytes, &channels)
+            let lines: Vec<_> = plan.serial_lines_of(index).collect();
+            let tree = guest_dt::generate(vm, cache, cpu, initrd_bytes, &channels, &lines)
                 .map_err(|problem| Error::DeviceTree { vm: vm.name.clone(), problem })?;
             placed.push(("device tree", Region::new(load, tree.len() as u64)));
             Some(tree)

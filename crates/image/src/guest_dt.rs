@@ -11,7 +11,7 @@ use dtoolkit::ToPropertyValue;
 use dtoolkit::model::{DeviceTree, DeviceTreeNode, DeviceTreeProperty};
 use policy::color::Cache;
 use system::address::{Address, IntId};
-use system::plan::{Channel, Device, Vm};
+use system::plan::{Channel, Device, SerialLine, VirtualDevice, Vm};
 
 /// Interrupts of the generic timer of the VCPU: secure EL1, EL1, virtual, EL2.
 /// The guest has the virtual one; the binding fixes the order of all four.
@@ -33,7 +33,7 @@ const LAST_LEVEL: u32 = 2;
 /// `cache` is the last-level cache that the VM sees, if the plan names one, `cpu`
 /// the `compatible` string of the CPUs, if it is known, `initrd_bytes` the size of
 /// the initial RAM disk, if the VM has one, `channels` the channels that it reads, or writes (true), with
-/// their indices in the plan.
+/// their indices in the plan, `lines` its serial lines, and at which end of each it is.
 /// Fails if a device has an interrupt that
 /// a device tree cannot express; the error is a sentence.
 pub fn generate(
@@ -42,9 +42,10 @@ pub fn generate(
     cpu: Option<&str>,
     initrd_bytes: Option<u64>,
     channels: &[(usize, &Channel, bool)],
+    lines: &[(&SerialLine, usize)],
 ) -> Result<Vec<u8>, String> {
     let mut tree = DeviceTree::new();
-    tree.root = root(vm, cache, cpu.unwrap_or(GENERIC_CPU), initrd_bytes, channels)?;
+    tree.root = root(vm, cache, cpu.unwrap_or(GENERIC_CPU), initrd_bytes, channels, lines)?;
     Ok(tree.to_dtb())
 }
 
@@ -54,6 +55,7 @@ fn root(
     cpu: &str,
     initrd_bytes: Option<u64>,
     channels: &[(usize, &Channel, bool)],
+    lines: &[(&SerialLine, usize)],
 ) -> Result<DeviceTreeNode, String> {
     let mut root = node("")
         .with("#address-cells", 2u32)
@@ -61,15 +63,13 @@ fn root(
         .with("compatible", "bulkhead,guest")
         .with("model", vm.name.as_str())
         .with("interrupt-parent", PHANDLE_GIC);
-    // The names that Linux takes: ttyAMA0 for the console, ttyAMA1 for colours.
-    let serials = [("serial0", &vm.serial), ("serial1", &vm.color_serial)];
-    let mut aliases = node("aliases");
-    for (alias, serial) in serials {
-        let Some(serial) = serial else { continue };
-        aliases = aliases.with(alias, format!("/serial@{:x}", serial.registers.start.0));
-    }
-    if serials.iter().any(|(_, serial)| serial.is_some()) {
-        root.add_child(aliases);
+    let serials = serials(vm, lines);
+    if !serials.is_empty() {
+        let path = |it: &VirtualDevice| format!("/serial@{:x}", it.registers.start.0);
+        let add = |aliases: DeviceTreeNode, (number, serial): &(usize, VirtualDevice)| {
+            aliases.with(&format!("serial{number}"), path(serial))
+        };
+        root.add_child(serials.iter().fold(node("aliases"), add));
     }
     root.add_child(chosen(vm, initrd_bytes));
     root.add_child(cpus(vm, cache, cpu));
@@ -94,7 +94,6 @@ fn root(
             .with("phandle", PHANDLE_CLOCK),
     );
     for (_, serial) in serials {
-        let Some(serial) = serial else { continue };
         root.add_child(
             node(format!("serial@{:x}", serial.registers.start.0))
                 .with("compatible", vec![VIRTUAL_UART, "arm,primecell"])
@@ -139,6 +138,21 @@ fn root(
     }
     root.add_child(node("hypervisor").with("compatible", "bulkhead,hypervisor"));
     Ok(root)
+}
+
+/// Returns the virtual PL011s with the numbers that Linux takes for them: ttyAMA0 for the console, ttyAMA1 for colours, and
+/// the next ones for serial lines.
+fn serials(vm: &Vm, lines: &[(&SerialLine, usize)]) -> Vec<(usize, VirtualDevice)> {
+    let mut serials = Vec::new();
+    serials.extend(vm.serial.map(|it| (0, it)));
+    serials.extend(vm.color_serial.map(|it| (1, it)));
+    let ends = lines.iter().map(|(line, end)| VirtualDevice {
+        registers: line.registers,
+        interrupt: line.interrupts[*end],
+    });
+    let first = if vm.color_serial.is_some() { 2 } else { 1 };
+    serials.extend((first..).zip(ends));
+    serials
 }
 
 fn chosen(vm: &Vm, initrd_bytes: Option<u64>) -> DeviceTreeNode {

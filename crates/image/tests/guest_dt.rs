@@ -9,7 +9,7 @@ use image::guest_dt::generate;
 use policy::color::{Cache, Geometry, IndexBits};
 use system::address::{IntId, Ipa, PhysicalAddress, Region};
 use system::plan::{
-    Area, Channel, Coloring, Llc, Mapping, Pool, Rings, VirtualDevice, VirtualGic, Vm,
+    Area, Channel, Coloring, Llc, Mapping, Pool, Rings, SerialLine, VirtualDevice, VirtualGic, Vm,
 };
 use testing::files;
 use units::{Bytes, Duration};
@@ -36,7 +36,8 @@ fn decompile(dtb: &[u8]) -> String {
 
 #[test]
 fn linux_finds_everything_that_the_plan_gives_it() {
-    let dtb = generate(&linux(), None, Some("arm,cortex-a53"), Some(5001), &[]).expect("a tree");
+    let dtb =
+        generate(&linux(), None, Some("arm,cortex-a53"), Some(5001), &[], &[]).expect("a tree");
     let dts = decompile(&dtb);
     for part in [
         "bootargs = \"console=ttyAMA0 quiet\";",
@@ -63,8 +64,8 @@ fn colors_of_the_machine_do_not_show_in_the_guest() {
     let (colors, area) = ("0-3".parse().expect("colours"), Bytes::mib(600));
     colored.memory[0].coloring = Some(Coloring { colors, area });
     assert_eq!(
-        generate(&colored, None, None, Some(5001), &[]),
-        generate(&linux(), None, None, Some(5001), &[])
+        generate(&colored, None, None, Some(5001), &[], &[]),
+        generate(&linux(), None, None, Some(5001), &[], &[])
     );
 }
 
@@ -80,8 +81,9 @@ fn the_last_level_cache_is_that_of_the_vm() {
     plan.vms[0].vllc = true;
     for (vm, size, sets) in [(0, "0x40000", "0x100"), (1, "0x100000", "0x400")] {
         let vm = &plan.vms[vm];
-        let dts =
-            decompile(&generate(vm, plan.last_level_cache(vm), None, None, &[]).expect("a tree"));
+        let dts = decompile(
+            &generate(vm, plan.last_level_cache(vm), None, None, &[], &[]).expect("a tree"),
+        );
         let node = dts.split_once("\tl2-cache {").expect("a cache").1;
         for part in [
             "compatible = \"cache\";",
@@ -107,7 +109,8 @@ fn a_cache_that_registers_do_not_show_is_not_in_the_tree() {
     let geometry = Geometry::new(cache, 4096, IndexBits::AbovePage).expect("colours");
     plan.platform.llc = Some(Llc { geometry, in_registers: false });
     let vm = &plan.vms[0];
-    let dts = decompile(&generate(vm, plan.last_level_cache(vm), None, None, &[]).expect("a tree"));
+    let dts =
+        decompile(&generate(vm, plan.last_level_cache(vm), None, None, &[], &[]).expect("a tree"));
     assert!(!dts.contains("cache"), "{dts}");
 }
 
@@ -123,7 +126,7 @@ fn a_guest_finds_where_it_asks_for_colors() {
         },
         frames: 4096,
     });
-    let dts = decompile(&generate(&vm, None, None, Some(5001), &[]).expect("a tree"));
+    let dts = decompile(&generate(&vm, None, None, Some(5001), &[], &[]).expect("a tree"));
     let node = dts.split_once("\tcoloring@a000000 {").expect("a doorbell").1;
     let node = node.split_once("};").expect("its end").0;
     for part in ["compatible = \"bulkhead,coloring\";", "reg = <0x00 0xa000000 0x00 0x1000>;"] {
@@ -138,7 +141,7 @@ fn a_guest_finds_where_it_asks_for_colors() {
     ] {
         vm.serial = console;
         vm.color_serial = Some(port);
-        let dts = decompile(&generate(&vm, None, None, Some(5001), &[]).expect("a tree"));
+        let dts = decompile(&generate(&vm, None, None, Some(5001), &[], &[]).expect("a tree"));
         assert!(dts.contains(aliases), "{dts}");
         let node = dts.split_once("\tserial@a010000 {").expect("a port").1;
         assert!(node.contains("compatible = \"arm,pl011\\0arm,primecell\";"), "{dts}");
@@ -148,7 +151,7 @@ fn a_guest_finds_where_it_asks_for_colors() {
 
 #[test]
 fn devices_have_their_interrupt_and_clock() {
-    let dtb = generate(&linux(), None, None, None, &[]).expect("a tree");
+    let dtb = generate(&linux(), None, None, None, &[], &[]).expect("a tree");
     let fdt = Fdt::new(&dtb).expect("a tree");
     let cells = |path: &str, name: &str| -> Vec<u32> {
         let node = fdt.find_node(path).expect(path);
@@ -175,7 +178,7 @@ fn small_guests_have_small_trees() {
         gicd: Region::new(0x0800_0000, 0x1000),
         gicc: Region::new(0x0801_0000, 0x2000),
     };
-    let dts = decompile(&generate(&vm, None, None, None, &[]).expect("a tree"));
+    let dts = decompile(&generate(&vm, None, None, None, &[], &[]).expect("a tree"));
     assert!(dts.contains("compatible = \"arm,gic-400\";"), "{dts}");
     assert!(dts.contains("compatible = \"arm,armv8\";"), "{dts}");
     assert!(!dts.contains("serial") && !dts.contains("stdout-path"), "{dts}");
@@ -192,7 +195,7 @@ fn odd_compatible_strings_make_valid_node_names() {
         ("plain", "plain@9010000"),
     ] {
         vm.devices[0].compatible = vec![compatible.into()];
-        let dts = decompile(&generate(&vm, None, None, None, &[]).expect("a tree"));
+        let dts = decompile(&generate(&vm, None, None, None, &[], &[]).expect("a tree"));
         assert!(dts.contains(&format!("\t{name} {{")), "{compatible}: {dts}");
     }
 }
@@ -202,7 +205,7 @@ fn interrupts_that_a_guest_cannot_have_are_refused() {
     let mut vm = linux();
     for intid in [0, 15, 1020, u32::MAX] {
         vm.devices[0].interrupts.as_mut().expect("an interrupt").guest = IntId(intid);
-        let error = generate(&vm, None, None, None, &[]).expect_err("refused");
+        let error = generate(&vm, None, None, None, &[], &[]).expect_err("refused");
         assert!(error.contains(&format!("interrupt {intid} ")), "{error}");
     }
 }
@@ -215,7 +218,8 @@ fn channels_stand_in_the_trees_of_their_vms() {
         Mapping { ipa: Ipa(0x3000_0000), host: PhysicalAddress(0x7000_0000), size: Bytes(0x2000) };
     let channel = Channel { name: "pose".into(), memory, from: 0, to: vec![1], rings: None };
     for writes in [true, false] {
-        let dtb = generate(&linux(), None, None, None, &[(0, &channel, writes)]).expect("a tree");
+        let dtb =
+            generate(&linux(), None, None, None, &[(0, &channel, writes)], &[]).expect("a tree");
         let dts = decompile(&dtb);
         let node = dts.split_once("\tchannel@30000000 {").expect("a channel").1;
         let node = node.split_once("};").expect("an end").0;
@@ -224,7 +228,7 @@ fn channels_stand_in_the_trees_of_their_vms() {
         assert!(node.contains("reg = <0x00 0x30000000 0x00 0x2000>;"), "{dts}");
         assert_eq!(node.contains("bulkhead,writes;"), writes, "{dts}");
     }
-    let without = decompile(&generate(&linux(), None, None, None, &[]).expect("a tree"));
+    let without = decompile(&generate(&linux(), None, None, None, &[], &[]).expect("a tree"));
     assert!(!without.contains("channel@"), "{without}");
 }
 
@@ -239,7 +243,7 @@ fn the_bell_stands_in_the_trees_of_channels_with_rings() {
     vm.bell =
         Some(VirtualDevice { registers: Region::new(0x0a02_0000, 0x1000), interrupt: IntId(35) });
     for writes in [true, false] {
-        let dtb = generate(&vm, None, None, None, &[(3, &channel, writes)]).expect("a tree");
+        let dtb = generate(&vm, None, None, None, &[(3, &channel, writes)], &[]).expect("a tree");
         let dts = decompile(&dtb);
         let node = dts.split_once("\tbell@a020000 {").expect("a bell").1;
         let node = node.split_once("};").expect("an end").0;
@@ -247,5 +251,26 @@ fn the_bell_stands_in_the_trees_of_channels_with_rings() {
         assert!(node.contains("reg = <0x00 0xa020000 0x00 0x1000>;"), "{dts}");
         assert_eq!(node.contains("interrupts = <0x00 0x03 0x01>;"), !writes, "{dts}");
         assert_eq!(dts.contains("bulkhead,ring = <0x18>;"), writes, "{dts}");
+    }
+}
+
+/// Linux finds lines behind its console: ttyAMA1 and so on.
+#[test]
+fn serial_lines_are_pl011s_with_the_next_numbers() {
+    let line = |start: u64, interrupt| SerialLine {
+        registers: Region::new(start, 0x1000),
+        vms: [0, 1],
+        interrupts: [IntId(interrupt), IntId(99)],
+        tells: Rings { interval: Duration(1_000_000), early: Duration(0) },
+    };
+    let (first, second) = (line(0x0a03_0000, 36), line(0x0a03_1000, 37));
+    let lines = [(&first, 0), (&second, 1)];
+    let dts = decompile(&generate(&linux(), None, None, None, &[], &lines).expect("a tree"));
+    assert!(dts.contains("serial1 = \"/serial@a030000\";"), "{dts}");
+    assert!(dts.contains("serial2 = \"/serial@a031000\";"), "{dts}");
+    for (node, interrupt) in [("a030000", "0x04"), ("a031000", "0x43")] {
+        let node = dts.split_once(&format!("\tserial@{node} {{")).expect("a line").1;
+        let node = node.split_once("};").expect("an end").0;
+        assert!(node.contains(&format!("interrupts = <0x00 {interrupt} 0x04>;")), "{dts}");
     }
 }

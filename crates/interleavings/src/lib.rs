@@ -61,6 +61,18 @@ pub mod channel {
     include!(concat!(env!("OUT_DIR"), "/channel.rs"));
 }
 
+/// One direction of a serial line and mutants.
+#[allow(clippy::all)]
+pub mod wire {
+    include!(concat!(env!("OUT_DIR"), "/wire.rs"));
+}
+
+/// Notes about ports of serial lines and mutants.
+#[allow(clippy::all)]
+pub mod notes {
+    include!(concat!(env!("OUT_DIR"), "/notes.rs"));
+}
+
 /// CPUs on which VCPUs take turns, and mutants.
 #[allow(clippy::all)]
 pub mod cpus {

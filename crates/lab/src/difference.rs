@@ -306,6 +306,15 @@ fn of_plan(plan: &Plan, folder: &Path, things: &mut Things) {
         ]);
         things.push((places::channel(&channel.name), thing));
     }
+    for line in &plan.serial_lines {
+        let thing = Thing::new([
+            ("interrupts", line.interrupts.map(|it| it.to_string()).join(" ")),
+            ("told", line.tells.to_string()),
+        ]);
+        let [one, other] = line.vms.map(name);
+        let address = line.registers.start;
+        things.push((format!("serial line {one} {other} {address}"), thing));
+    }
 }
 
 fn of_vm(vm: &Vm, folder: &Path) -> Thing {

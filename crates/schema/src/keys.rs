@@ -117,6 +117,7 @@ pub fn description() -> Table {
         must("platform", Type::Any(vec![text(), Type::Table(platform)])),
         may("resource", Type::Tables(resource())),
         may("channel", Type::Tables(channel())),
+        may("serial", Type::Tables(serial_line())),
         may("chain", Type::Tables(chain())),
         must("vm", Type::Tables(vm())),
     ])
@@ -139,6 +140,14 @@ fn channel() -> Table {
         may("memory_at", Type::number()),
         may("ring_every", time()),
         may("ring_burst", Type::Whole(1, RING_BURST_MAX)),
+    ])
+}
+
+fn serial_line() -> Table {
+    Table::new([
+        must("between", Type::OneOrMore(Box::new(name()))),
+        may("tell_every", time()),
+        may("tell_burst", Type::Whole(1, RING_BURST_MAX)),
     ])
 }
 

@@ -13,6 +13,7 @@ mod names;
 mod objective;
 mod order;
 mod read;
+mod serial_line;
 mod servers;
 mod task;
 mod trigger;
@@ -29,6 +30,7 @@ pub use inputs::inputs;
 pub use locks::{Resource, Section};
 pub use objective::{Aim, Objective};
 use policy::color::ColorSet;
+pub use serial_line::SerialLine;
 use units::{Bytes, Duration};
 
 use crate::address::{IntId, Ipa, PhysicalAddress};
@@ -73,6 +75,8 @@ pub struct System {
     pub resources: Vec<Resource>,
     /// The channels between VMs, in the order of the description.
     pub channels: Vec<Channel>,
+    /// The serial lines between VMs, in the order of the description.
+    pub serial_lines: Vec<SerialLine>,
     /// The chains, in the order of the description.
     pub chains: Vec<Chain>,
     /// The VMs, in their order.
@@ -401,24 +405,44 @@ impl System {
         let overheads = self.platform.value.overheads?;
         let sharing = || self.vms.iter().filter(|vm| vm.vcpus.iter().any(|it| it.server.is_some()));
         let interrupts = sharing().map(Vm::interrupts_max).max().unwrap_or(policy::pace::KICKS_MAX);
-        // A VCPU that is kicked takes the interrupt of a ring like that of a device: it takes the lock once more.
-        let hears = |(index, vm): &(usize, &Vm)| {
-            vm.vcpus.iter().any(|it| it.server.is_some()) && self.rings_for(*index).next().is_some()
-        };
         // A VCPU with a PCPU of its own is kicked for rings, too.
         let rung = self.vms.iter().enumerate().filter(|it| self.rings_for(it.0).next().is_some());
         let waits = sharing().chain(rung.map(|it| it.1)).map(Vm::lock_waits).max().unwrap_or(0);
-        let ring = |(_, vm): (usize, &Vm)| {
-            overheads.interrupt.0.saturating_add(overheads.lock_waits(vm.lock_waits()).0)
+        // A VCPU that is kicked takes the interrupt of a ring like that of a device: it takes the lock once more. `overhead-ring` has
+        // that for each ring, so that only others on the PCPU pay for it here. Each end of a serial line at which the other one told
+        // something is brought up to date in any kick.
+        let told = |(index, vm): (usize, &Vm)| {
+            let waits = overheads.lock_waits(vm.lock_waits()).0;
+            let shares = vm.vcpus.iter().any(|it| it.server.is_some());
+            let rings = self.channels.iter().any(|it| it.to.contains(&index) && it.rings.is_some());
+            let ring = overheads.interrupt.0.saturating_add(waits);
+            let line = overheads.serial_end().0.saturating_add(waits);
+            let rings = u64::from(shares && rings).saturating_mul(ring);
+            rings.saturating_add(self.serial_lines_of(index).saturating_mul(line))
         };
-        let ring = self.vms.iter().enumerate().filter(hears).map(ring).max().unwrap_or(0);
-        let kick = overheads.kick_with(waits).0.saturating_add(ring);
+        let told = self.vms.iter().enumerate().map(told).max().unwrap_or(0);
+        let kick = overheads.kick_with(waits).0.saturating_add(told);
         Some((Duration(kick), interrupts))
     }
 
-    /// Returns the limits on rings for the channels that the VM with this index reads.
+    /// Returns the limits on interrupts that come for the VM with this index from others: rings for the channels that it
+    /// reads; and for each of its serial lines those that the other end causes, of which the last one may come whenever that VM
+    /// ends, and those that tell the VM itself that it may interrupt the other end now. If the VM has several VCPUs, each of
+    /// them may have to know twice, because it finds another one at the end.
     pub fn rings_for(&self, vm: usize) -> impl Iterator<Item = Rings> {
-        self.channels.iter().filter(move |it| it.to.contains(&vm)).filter_map(|it| it.rings)
+        let channels = self.channels.iter().filter(move |it| it.to.contains(&vm));
+        let lines = self.serial_lines.iter().filter(move |it| it.between.contains(&vm));
+        let times = if self.vms.get(vm).is_some_and(|vm| vm.vcpus.len() > 1) { 2 } else { 1 };
+        let lines = lines.flat_map(move |SerialLine { tells: it, .. }| {
+            let last = Rings { early: Duration(it.early.0.saturating_add(it.interval.0)), ..*it };
+            [last, *it, last, *it].into_iter().take(2 * times)
+        });
+        channels.filter_map(|it| it.rings).chain(lines)
+    }
+
+    /// Returns the number of serial lines of the VM with this index.
+    pub fn serial_lines_of(&self, vm: usize) -> u64 {
+        self.serial_lines.iter().filter(|it| it.between.contains(&vm)).count() as u64
     }
 
     /// Returns true if memory accesses have to be counted: some VM or VCPU has a budget of them, or

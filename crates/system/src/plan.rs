@@ -28,8 +28,8 @@ pub use make::{assign, check_given, console, make, outline};
 pub use model::{
     Area, BandwidthCounter, Boot, Budget, Channel, Class, Coloring, Compensation, CounterSource,
     Device, DeviceInterrupts, Entries, File, Frames, Gic, Llc, Locks, Mapping, Memory,
-    MemoryBudget, Plan, Platform, Pool, PowerOff, Resource, Rings, Serial, SerialKind, Server,
-    Vcpu, VirtualDevice, VirtualGic, Vm,
+    MemoryBudget, Plan, Platform, Pool, PowerOff, Resource, Rings, Serial, SerialKind, SerialLine,
+    Server, Vcpu, VirtualDevice, VirtualGic, Vm,
 };
 pub use policy::lock::RESOURCES_MAX;
 pub use room::{check_described_files, check_room};

@@ -78,6 +78,7 @@ pub fn plan() -> Plan {
         locks: Locks::Vmpcp,
         resources: Vec::new(),
         channels: Vec::new(),
+        serial_lines: Vec::new(),
         platform: Platform {
             board: "qemu-virt".into(),
             memory: vec![Region::new(0x4000_0000, 1 << 30)],

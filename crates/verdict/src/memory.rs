@@ -72,9 +72,10 @@ impl<'a> Accesses<'a> {
         // afterwards.
         let tasks = system.vms.iter().map(|vm| vm.tasks.len() as u64).max().unwrap_or(0);
         let served = latency.map_or(0, |latency| latency.0.saturating_mul(pcpus + 1 + tasks));
+        let lines = (0..system.vms.len()).map(|vm| system.serial_lines_of(vm)).max().unwrap_or(0);
         let bus = Bus {
             latency: latency.unwrap_or_default(),
-            overshoot: overshoot::ANY.most(KICKS_MAX),
+            overshoot: overshoot::ANY.with_lines(lines).most(KICKS_MAX),
             lateness: Duration(UNNOTICED.0.saturating_add(served)),
             in_flight: 1,
         };
@@ -223,6 +224,8 @@ fn overshoot(system: &System, vm: &description::Vm, vcpus: &[plan::Vcpu], crowd:
             .all(|event| *event == OnEvent::Stop);
     let is_together =
         shared(system, vm).is_some() || system.vms.iter().any(|vm| vm.critical.is_some());
+    let index = system.vms.iter().position(|it| std::ptr::eq(it, vm));
+    let lines = index.map_or(0, |vm| system.serial_lines_of(vm));
     let of = |vcpu: &plan::Vcpu| {
         if !crowd.has_for_itself(vcpu) {
             return overshoot::ANY;
@@ -237,7 +240,8 @@ fn overshoot(system: &System, vm: &description::Vm, vcpus: &[plan::Vcpu], crowd:
     let waits = |vcpu: &plan::Vcpu| {
         vcpu.server.is_some() || vcpu.hold > Duration(0) || !crowd.has_for_itself(vcpu)
     };
-    let most = |vcpu| of(vcpu).most(if waits(vcpu) { vm.interrupts_max() } else { 0 });
+    let most =
+        |vcpu| of(vcpu).with_lines(lines).most(if waits(vcpu) { vm.interrupts_max() } else { 0 });
     let all: u64 = vcpus.iter().map(most).sum();
     // A loaded line counts once, and evicted lines do not count.
     let counter = system.platform.value.bandwidth.as_ref();

@@ -227,6 +227,57 @@ fn rings_for_vcpus_with_pcpus_of_their_own_wait_twice_for_the_lock() {
     assert_eq!(kick("ring_every = \"1ms\"\n") - kick(""), 5_000);
 }
 
+/// Each end of a serial line at which the other one told something is brought up to date in a kick; and a VM is interrupted by
+/// both ends of each line, once more when the other VM ends.
+#[test]
+fn serial_lines_interrupt_both_vms() {
+    let of = |lines: usize, more: &str| {
+        let line = "[[serial]]\nbetween = [\"a\", \"b\"]\ntell_every = \"1ms\"\ntell_burst = 3\n";
+        let server = "server = \"deferrable\"\nbudget = \"8ms\"\nperiod = \"10ms\"\npriority = 1";
+        let one = vm("a", &format!("pcpu = 0\n{server}"), &[("t", 2, 100, "")]);
+        let other = vm("b", "pcpu = 1", &[]);
+        let text = format!("platform = \"qemu-virt\"\n{}{more}{one}{other}", line.repeat(lines));
+        (system(&text).kicks().unwrap().0.0, text)
+    };
+    let ring = "[[channel]]\nname = \"pose\"\nfrom = \"b\"\nto = [\"a\"]\nring_every = \"1ms\"\n";
+    let none = of(0, "").0;
+    // As the plan has it, not in whole ticks.
+    assert_eq!(of(1, "").0 - none, 3 * 900);
+    assert_eq!(of(8, "").0 - none, 8 * 3 * 900);
+    assert_eq!(of(8, ring).0 - none, (8 * 3 + 1) * 900);
+
+    let time = |lines: usize| {
+        let verdict = verdict(&of(lines, "").1);
+        let terms = &task(&verdict, "t").terms;
+        let ring = terms.iter().find(|it| it.term == Part::Overhead(Source::Ring));
+        (task(&verdict, "t").wcrt_ns.unwrap(), ring.map_or(0, |it| it.time_ns))
+    };
+    assert_eq!(time(0).1, 0);
+    let (bound, found) = time(1);
+    let events = |early: u64| 1 + (bound + early + LATE) / 1_000_000;
+    // The kick with one end to bring up to date, 5.2 us, which the hypervisor rounds up to the next tick.
+    assert_eq!(found, (events(3_000_000) + events(2_000_000)) * (5_216 + INTERRUPT));
+}
+
+/// Ends of lines are brought up to date in kicks for VCPUs with PCPUs of their own, too; with siblings, EL2 takes the lock of the
+/// VM's interrupt controller for the kick and for each end, and each event can make two VCPUs find each other at the end.
+#[test]
+fn serial_lines_of_vcpus_with_pcpus_of_their_own_are_counted() {
+    let of = |lines: usize, sibling: &str| {
+        let line = "[[serial]]\nbetween = [\"a\", \"b\"]\n".repeat(lines);
+        let one = vm("a", &format!("pcpu = 0\n{sibling}"), &[]);
+        let text = format!("platform = \"qemu-virt\"\n{line}{one}{}", vm("b", "pcpu = 1", &[]));
+        system(&text)
+    };
+    let kick = |lines: usize, sibling: &str| of(lines, sibling).kicks().unwrap().0.0;
+    let sibling = "[[vm.vcpu]]\npcpu = 2";
+    assert_eq!(kick(1, "") - kick(0, ""), 3 * 900);
+    assert_eq!(kick(8, "") - kick(0, ""), 8 * 3 * 900);
+    assert_eq!(kick(8, sibling) - kick(0, sibling), 5_000 + 8 * (3 * 900 + 5_000));
+    assert_eq!(of(8, "").rings_for(0).count(), 16);
+    assert_eq!([0, 1].map(|vm| of(8, sibling).rings_for(vm).count()), [32, 16]);
+}
+
 /// An interrupt waits for an access that is on its way, which waits for one of each other CPU.
 #[test]
 fn no_interrupt_is_served_while_an_access_is_on_its_way() {

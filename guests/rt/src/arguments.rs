@@ -4,8 +4,9 @@ use core::fmt;
 use core::sync::atomic::AtomicU64;
 
 use abi::doorbell::COMPATIBLE;
-use abi::limits::CHANNELS_MAX;
-use abi::{bell, channel};
+use abi::limits::{CHANNELS_MAX, SERIAL_LINES_MAX};
+use abi::plan::words::VIRTUAL_UART;
+use abi::{bell, channel, guest};
 use dtoolkit::fdt::{Fdt, FdtNode};
 use dtoolkit::standard::NodeStandard;
 use dtoolkit::{Node, Property};
@@ -23,6 +24,8 @@ struct Given {
     bell: Option<BellNode>,
     cache: Option<CacheNode>,
     channels: [Option<ChannelNode>; CHANNELS_MAX],
+    /// Page and interrupt of the ends of serial lines.
+    serial_lines: [Option<(u64, u32)>; SERIAL_LINES_MAX],
 }
 
 /// A channel as the device tree describes it.
@@ -56,7 +59,9 @@ pub struct CacheNode {
 impl Given {
     const fn new(arguments: &'static str) -> Self {
         let channels = [None; CHANNELS_MAX];
-        Self { arguments, ram_bytes: None, doorbell: None, bell: None, cache: None, channels }
+        let serial_lines = [None; SERIAL_LINES_MAX];
+        let (ram_bytes, doorbell, bell, cache) = (None, None, None, None);
+        Self { arguments, ram_bytes, doorbell, bell, cache, channels, serial_lines }
     }
 }
 
@@ -93,6 +98,10 @@ pub fn set(tree: Option<&'static [u8]>, patched: &'static [u8]) -> Result<(), Ba
         for (place, node) in given.channels.iter_mut().zip(channels) {
             *place = Some(node);
         }
+        let lines = root.find_compatible(VIRTUAL_UART).filter_map(serial_line_node);
+        for (place, node) in given.serial_lines.iter_mut().zip(lines) {
+            *place = Some(node);
+        }
     }
     GIVEN.with(|slot| *slot = given);
     tree.map(drop)
@@ -115,12 +124,26 @@ fn doorbell(tree: &Fdt<'static>) -> Option<u64> {
 fn bell_node(tree: &Fdt<'static>) -> Option<BellNode> {
     let root = tree.root();
     let node = root.find_compatible(bell::COMPATIBLE).next()?;
-    // The binding of the GIC: a shared interrupt, its number, how it comes.
-    let interrupt = node.property("interrupts").and_then(|property| {
-        let number = property.value().get(4..8)?;
-        Some(32 + u32::from_be_bytes(number.try_into().ok()?))
-    });
-    Some(BellNode { page: node.reg().ok()??.next()?.address().ok()?, interrupt })
+    Some(BellNode { page: page(&node)?, interrupt: shared_interrupt(&node) })
+}
+
+/// Where the registers of a device start.
+fn page(node: &FdtNode<'static>) -> Option<u64> {
+    node.reg().ok()??.next()?.address().ok()
+}
+
+/// The interrupt of a device. The binding of the GIC: a shared interrupt, its number, how it comes.
+fn shared_interrupt(node: &FdtNode<'static>) -> Option<u32> {
+    let interrupts = node.property("interrupts")?;
+    let number = interrupts.value().get(4..8)?;
+    Some(32 + u32::from_be_bytes(number.try_into().ok()?))
+}
+
+/// A PL011 that is neither the console nor the port for colours.
+fn serial_line_node(node: FdtNode<'static>) -> Option<(u64, u32)> {
+    let page = page(&node)?;
+    let is_line = page != guest::UART && page != guest::COLOR_UART;
+    is_line.then_some((page, shared_interrupt(&node)?))
 }
 
 fn cache(tree: &Fdt<'static>) -> Option<CacheNode> {
@@ -161,6 +184,11 @@ pub fn ring(name: &str) -> Option<(u64, u32)> {
 /// INTID of the interrupt that tells that somebody rang for a channel that the VM reads.
 pub fn bell_interrupt() -> Option<u32> {
     GIVEN.with(|given| given.bell)?.interrupt
+}
+
+/// Page and INTID of the end of the serial line with this number, in the order of the device tree.
+pub fn serial_line(number: usize) -> Option<(u64, u32)> {
+    *GIVEN.with(|given| given.serial_lines).get(number)?
 }
 
 /// The last-level cache, if the device tree has a node for it.

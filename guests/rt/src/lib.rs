@@ -67,6 +67,8 @@ pub mod scheduler;
 #[cfg(all(target_os = "none", target_arch = "aarch64"))]
 pub mod sections;
 #[cfg(all(target_os = "none", target_arch = "aarch64"))]
+pub mod serial;
+#[cfg(all(target_os = "none", target_arch = "aarch64"))]
 pub mod sleep;
 #[cfg(target_os = "none")]
 pub mod wait;

@@ -8,7 +8,7 @@ use crate::arch::gic::{self, HYPERVISOR_TIMER, MAINTENANCE};
 use crate::machine;
 use crate::pcpu::{CONSOLE_TIMER, KICK, Pcpu};
 use crate::timer::Purpose;
-use crate::vm::{GicEnv, VIRTUAL_TIMER, color_serial};
+use crate::vm::{GicEnv, VIRTUAL_TIMER, color_serial, port};
 
 /// Of PSTATE: exception level and stack pointer, or the mode in AArch32.
 const MODE: u64 = 0xf;
@@ -138,6 +138,17 @@ fn rare_deadlines(mode: u64, pcpu: &'static Pcpu, now: u64) {
         for at in pcpu.assignments() {
             color_serial::sample(at, pcpu, mode == EL0 && pcpu.has_loaded(at));
             pcpu.count_for(at, now);
+        }
+    }
+    if pcpu.take_deadline(Purpose::Telling, now) {
+        for at in pcpu.assignments() {
+            if pcpu.is_next(at) && pcpu.has_loaded(at) {
+                port::attend(at, pcpu);
+                pcpu.count_for(at, now);
+            } else if port::due(at) <= now {
+                // When it is entered: then its interrupts are in the list registers.
+                at.vcpu.attention.tell(false);
+            }
         }
     }
     if pcpu.take_deadline(Purpose::Alarm, now) {

@@ -7,7 +7,7 @@ use crate::machine;
 use crate::pcpu::{Assignment, Pcpu};
 use crate::vdev::access::Access;
 use crate::vdev::gic::Frame;
-use crate::vm::{self, Crash, GicEnv, bell, color_serial};
+use crate::vm::{self, Crash, GicEnv, bell, color_serial, port};
 
 /// ESR: the fault hit a table walk of the guest's own translation.
 const ON_TABLE_WALK: u64 = 1 << 7;
@@ -78,6 +78,7 @@ pub fn data_abort(context: &mut Context, syndrome: u64, at: &Assignment, pcpu: &
             context.skip(syndrome);
         }
         Outcome::Refused => vm::abort(context, syndrome, far),
+        Outcome::Busy => {}
         Outcome::NothingThere => nothing_there(context, syndrome, at, pcpu),
     }
 }
@@ -114,6 +115,7 @@ fn is_device(at: &Assignment, ipa: u64) -> bool {
         || plan.serial.as_ref().is_some_and(|(range, _)| within(range))
         || plan.color_serial.as_ref().is_some_and(|(range, _)| within(range))
         || plan.bell.as_ref().is_some_and(|(range, _)| within(range))
+        || plan.serial_lines.iter().any(|end| within(&end.registers))
         || plan.coloring.as_ref().is_some_and(|coloring| within(&coloring.doorbell))
 }
 
@@ -122,6 +124,8 @@ enum Outcome {
     Done(u64),
     /// The device does not allow this access.
     Refused,
+    /// The device is busy: the guest has to try again.
+    Busy,
     /// There is no device at the address.
     NothingThere,
 }
@@ -169,7 +173,7 @@ fn device_access(
     coloring_access(context, at, pcpu, ipa, bytes, write)
 }
 
-/// An access to one of the devices on which a guest asks for colours.
+/// An access to an end of a serial line, or to one of the devices on which a guest asks for colours.
 // Apart from the others, which need fewer registers without it.
 #[inline(never)]
 fn coloring_access(
@@ -198,7 +202,11 @@ fn coloring_access(
                 .map_or(Outcome::Refused, Outcome::Done);
         }
     }
-    Outcome::NothingThere
+    match port::access(at, pcpu, ipa, bytes, write) {
+        Some(Ok(value)) => Outcome::Done(value),
+        Some(Err(port::Busy)) => Outcome::Busy,
+        None => Outcome::NothingThere,
+    }
 }
 
 /// An access to the distributor of a GICv2.

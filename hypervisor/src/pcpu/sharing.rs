@@ -22,7 +22,7 @@ use crate::locks;
 use crate::machine;
 use crate::scheduler::{self, Change, Event, Scheduler};
 use crate::timer::{NEVER, Purpose};
-use crate::vm::{GicEnv, Power, VirtualTimer, bell, color_serial};
+use crate::vm::{GicEnv, Power, VirtualTimer, bell, color_serial, port};
 
 impl Pcpu {
     /// Whether the VCPU is loaded.
@@ -92,6 +92,7 @@ impl Pcpu {
         }
         machine::attend(at.vm);
         bell::attend(at, self);
+        port::attend(at, self);
         color_serial::attend(at, self);
         notes
     }
@@ -159,7 +160,7 @@ impl Pcpu {
             self.block(at);
             // Nothing else tells when it is over.
             let timer = registers::loaded_timer().filter(|_| !self.timer_enabled.load(Relaxed));
-            let end = time.min(timer.unwrap_or(NEVER));
+            let end = time.min(timer.unwrap_or(NEVER)).min(port::due(at));
             if end != NEVER {
                 self.set_alarm(at, end);
             }
@@ -330,6 +331,11 @@ impl Pcpu {
         let next = change.run.and_then(|slot| self.assignments().get(slot));
         self.record_at(now, next, change.kind(), change.budget);
         if let Some(at) = next {
+            // The caller sets the timer. Nobody else is interrupted for what a VCPU has to tell late.
+            let due = port::due(at);
+            if due != self.deadlines.of(Purpose::Telling) {
+                self.deadlines.set(Purpose::Telling, due);
+            }
             at.vm.tell_stolen(at.vcpu.index, at.vcpu.stolen.end(now));
         }
         self.next.set_own(next);
@@ -437,7 +443,7 @@ impl Pcpu {
     /// VCPU is loaded or the interrupt is disabled, which it may not be for as long as the VCPU waits; or it waits for no
     /// longer.
     #[inline(never)]
-    fn set_alarm(&'static self, at: &Assignment, time: u64) {
+    pub fn set_alarm(&'static self, at: &Assignment, time: u64) {
         at.vcpu.alarm.store(time.min(at.vcpu.alarm.load(Relaxed)), Relaxed);
         self.advance_deadline(Purpose::Alarm, time);
     }

@@ -146,6 +146,16 @@ fn rings(node: Node<'_>, clock: Clock) -> Result<Option<Rate>, Refusal<'_>> {
     if node.value(interval).is_none() && node.value(early).is_none() {
         return Ok(None);
     }
+    limit(node, [interval, early], clock).map(Some)
+}
+
+/// Reads a limit from properties of these names: time between two, and time by which they may be early.
+#[inline(never)]
+pub(super) fn limit<'a>(
+    node: Node<'a>,
+    [interval, early]: [&'static str; 2],
+    clock: Clock,
+) -> Result<Rate, Refusal<'a>> {
     let [between, before] = [node.long(interval)?, node.long(early)?];
     if !(RING_INTERVAL_MIN_NS..=RING_INTERVAL_MAX_NS).contains(&between) {
         return Err(node.error(interval, Problem::Text("must be 20 us to one hour")));
@@ -153,5 +163,5 @@ fn rings(node: Node<'_>, clock: Clock) -> Result<Option<Rate>, Refusal<'_>> {
     if before > RING_EARLY_MAX_NS {
         return Err(node.error(early, Problem::Text("must be at most 63 hours")));
     }
-    Ok(Some(Rate::new(Duration(clock.ticks_up(between)), Duration(clock.ticks(before)))))
+    Ok(Rate::new(Duration(clock.ticks_up(between)), Duration(clock.ticks(before))))
 }

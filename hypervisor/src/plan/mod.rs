@@ -12,6 +12,7 @@ mod locks;
 mod memory;
 mod platform;
 mod ram;
+mod serial_lines;
 mod server;
 mod ticks;
 mod tree;
@@ -28,6 +29,7 @@ pub use locks::{Locks, Resource};
 pub use memory::{Compensation, Counter, MemoryBudget, Source, VmBudget};
 pub use platform::{Gic, GuestGic, Llc, Platform, Serial};
 pub use ram::Ram;
+pub use serial_lines::SerialEnd;
 pub use server::Server;
 pub use tree::{Node, Property, Tree};
 pub use vm::{Boot, Coloring, Device, Load, Policy, Vcpu, Vm};
@@ -48,6 +50,11 @@ impl Range {
     /// First address behind the range.
     pub fn end(self) -> u64 {
         self.start + self.bytes
+    }
+
+    /// Returns true if this address lies in it.
+    pub fn has(self, address: u64) -> bool {
+        address.wrapping_sub(self.start) < self.bytes
     }
 
     /// Whether the two share a byte.
@@ -96,6 +103,8 @@ pub struct Plan<'a> {
     pub locks: Locks<'a>,
     /// The channels between VMs.
     pub channels: Vec<Channel<'a>>,
+    /// How many serial lines there are between VMs.
+    pub serial_lines: usize,
     /// The VMs.
     pub vms: Vec<Vm<'a>>,
 }
@@ -127,16 +136,17 @@ pub fn read(tree: Tree<'_>, frequency: u32) -> Result<Plan<'_>, Refusal<'_>> {
     let root = tree.root();
     root.only(
         &[names::COMPATIBLE, names::MODEL, names::ADDRESS_CELLS, names::SIZE_CELLS, names::LOCKS],
-        &[names::PLATFORM, names::RESOURCES, names::CHANNELS, names::VMS],
+        &[names::PLATFORM, names::RESOURCES, names::CHANNELS, names::SERIAL_LINES, names::VMS],
     )?;
     root.expect_text(names::COMPATIBLE, &[abi::COMPATIBLE])?;
     // One walk for all of them: the way over a node is long.
-    let [mut platform, mut resources, mut channels, mut vms] = [None; 4];
+    let [mut platform, mut resources, mut channels, mut lines, mut vms] = [None; 5];
     for child in root.children() {
         let (name, place) = match () {
             () if child.is(names::PLATFORM) => (names::PLATFORM, &mut platform),
             () if child.is(names::RESOURCES) => (names::RESOURCES, &mut resources),
             () if child.is(names::CHANNELS) => (names::CHANNELS, &mut channels),
+            () if child.is(names::SERIAL_LINES) => (names::SERIAL_LINES, &mut lines),
             () => (names::VMS, &mut vms),
         };
         if place.replace(child).is_some() {
@@ -154,5 +164,7 @@ pub fn read(tree: Tree<'_>, frequency: u32) -> Result<Plan<'_>, Refusal<'_>> {
     }
     let locks = locks::read(root, resources, vms.len())?;
     let channels = channels::read(channels, &mut vms, clock)?;
-    Ok(Plan { root, model: root.string(names::MODEL)?, platform, locks, channels, vms })
+    let serial_lines = serial_lines::read(lines, &mut vms, clock)?;
+    let model = root.string(names::MODEL)?;
+    Ok(Plan { root, model, platform, locks, channels, serial_lines, vms })
 }

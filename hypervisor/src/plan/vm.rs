@@ -18,7 +18,7 @@ use super::platform::guest_gic;
 use super::ram::{colored, ram};
 use super::{
     Clock, Counter, End, GuestGic, Llc, MAX_CPUS, MemoryBudget, Node, Platform, Problem, Ram,
-    Range, Refusal, Server, VmBudget, memory, server,
+    Range, Refusal, SerialEnd, Server, VmBudget, memory, server,
 };
 use crate::arch::page_table::PAGE_BYTES;
 use crate::payload::BlobName;
@@ -126,6 +126,8 @@ pub struct Vm<'a> {
     pub devices: Vec<Device>,
     /// Channels to and from other VMs.
     pub channels: Vec<End>,
+    /// Its ends of serial lines.
+    pub serial_lines: Vec<SerialEnd>,
     /// How it starts.
     pub boot: Boot<'a>,
 }
@@ -193,7 +195,8 @@ impl Vm<'_> {
 
     /// Its devices that the hypervisor emulates, and that have an interrupt.
     fn emulated(&self) -> impl Iterator<Item = (Range, u32)> {
-        self.serial.iter().chain(&self.color_serial).chain(&self.bell).copied()
+        let lines = self.serial_lines.iter().map(|end| (end.registers, end.interrupt));
+        self.serial.iter().chain(&self.color_serial).chain(&self.bell).copied().chain(lines)
     }
 
     /// INTIDs of its devices that the hypervisor emulates.
@@ -291,6 +294,7 @@ pub fn read<'a>(
         bell,
         devices,
         channels: Vec::new(),
+        serial_lines: Vec::new(),
         boot: boot(node.child(names::BOOT)?, name)?,
     })
 }

@@ -3,3 +3,4 @@ pub mod access;
 pub mod color_serial;
 pub mod gic;
 pub mod pl011;
+pub mod wire;

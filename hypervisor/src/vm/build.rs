@@ -7,7 +7,7 @@ use core::sync::atomic::AtomicBool;
 use super::coloring::Coloring;
 use super::lifecycle::Lifecycle;
 use super::stolen_time::TimePage;
-use super::{VIRTUAL_TIMER, Vcpu, Vm, audit, bell};
+use super::{VIRTUAL_TIMER, Vcpu, Vm, audit, bell, port};
 use crate::arch::cpu;
 use crate::arch::page_table::{Frames, MapError, PAGE_BYTES};
 use crate::arch::percpu::StaticRef;
@@ -20,17 +20,19 @@ use crate::plan::{self, Mapping, Problem, Ram, Range, Refusal};
 use crate::vdev::color_serial::ColorSerial;
 use crate::vdev::gic::{GicConfig, VGic};
 use crate::vdev::pl011::Pl011;
+use crate::vdev::wire::Wire;
 
 /// Minimum number of shared interrupts of a VM, used or not.
 const SPIS_MIN: u32 = 64;
 
 /// Makes VM `index`: tables, devices, memory with its images. `image` gives a
-/// verified blob.
+/// verified blob. `wires`: those of all serial lines, see [`port::Ports::new`].
 #[inline(never)]
 pub fn build(
     index: usize,
     plan: plan::Vm<'static>,
     pcpus: &[&'static Pcpu],
+    wires: &[&'static Wire],
     image: &dyn Fn(BlobName<'static>) -> &'static [u8],
 ) -> Result<&'static Vm, Refusal<'static>> {
     let mut stage2 = map(index, &plan)?;
@@ -77,6 +79,7 @@ pub fn build(
         relieved: AtomicBool::new(false),
         rung: AtomicBool::new(false),
         rings: rings(&plan),
+        ports: port::Ports::new(&plan.serial_lines, wires),
         stopping: AtomicBool::new(false),
         plan,
     }));

@@ -10,7 +10,7 @@ use core::sync::atomic::Ordering;
 use abi::trace::Kind;
 
 use super::work::Work;
-use super::{GicEnv, Power, Vcpu, Vm, color_serial};
+use super::{GicEnv, Power, Vcpu, Vm, color_serial, port};
 use crate::arch::registers::Traps;
 use crate::locks;
 use crate::machine;
@@ -225,6 +225,7 @@ impl Vm {
             StopReason::PowerOff | StopReason::AllCpusOff => {
                 lifecycle.state = State::Off;
                 drop(lifecycle);
+                port::end(self);
                 machine::CONSOLE.set_status(self.index, "off");
                 machine::log!("{}: off ({})", self.name(), reason.name());
                 machine::vm_ended();
@@ -250,6 +251,7 @@ impl Vm {
             Policy::Stop => "",
         };
         drop(lifecycle);
+        port::end(self);
         machine::CONSOLE.set_status(self.index, "stopped");
         machine::log!("{}: stopped ({}{limit})", self.name(), reason.name());
         machine::vm_ended();

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::Ordering;
 
-use super::{GicEnv, Vm, color_serial};
+use super::{GicEnv, Vm, color_serial, port};
 use crate::arch::cpu;
 use crate::machine;
 use crate::plan::Range;
@@ -57,6 +57,7 @@ impl Vm {
             machine::set_uart_line(self, uart.interrupt());
         }
         color_serial::reset(self);
+        port::reset(self);
         self.rung.store(false, Ordering::SeqCst);
         self.gic.reset(&GicEnv::any(self));
     }

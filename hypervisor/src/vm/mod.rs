@@ -9,6 +9,7 @@ mod gic_env;
 mod inject;
 mod lifecycle;
 mod load;
+pub mod port;
 mod psci;
 mod report;
 mod stolen_time;
@@ -77,6 +78,8 @@ pub struct Vm {
     pub rung: AtomicBool,
     /// The channels for which it may ring.
     rings: Vec<bell::Rings>,
+    /// Its ends of serial lines.
+    pub ports: port::Ports,
     /// True while the VM must not run guest code: every CPU parks its VCPU.
     stopping: AtomicBool,
 }

@@ -9,6 +9,7 @@ use super::range::Range;
 use super::regulation;
 use super::rings;
 use super::rows::{ENTRY, Rows};
+use super::serial;
 use super::switching;
 use crate::size;
 
@@ -175,7 +176,20 @@ const FIGURES: &[Figure] = &[
     figure(kicks::SEND_IDLE, "SGI with which a VCPU can do nothing: sender", Some(500), NONE),
     figure(kicks::KICK_IDLE, "... the VCPU's CPU", Some(0), NONE),
     figure(rings::RING, "ring for a channel: writer", Some(350), NONE),
-    figure(rings::KICK, "... the CPU of the reader, where a VCPU executes", Some(3_400), NONE),
+    figure(
+        rings::KICK,
+        "... the CPU of the reader, where a VCPU executes, and the switch to the reader",
+        Some(4_900),
+        NONE,
+    ),
+    figure(serial::ACCESS, "access to an end of a serial line", Some(5_000), NONE),
+    figure(
+        serial::TELL,
+        "... the CPU of a VM that is told, or tells late, where its VCPU executes",
+        Some(6_100),
+        NONE,
+    ),
+    figure(serial::SERVED, "... of that, one end is brought up to date", Some(2_700), NONE),
     figure(LATEST_TICK, "latest tick of the scheduler without chunks (bound)", Some(20_000), NONE),
     figure("hold_gic", "longest hold of a lock: interrupt controller of a VM", Some(5_000), NONE),
     figure("hold_machine", "... that of the machine", Some(100), NONE),
@@ -247,6 +261,9 @@ fn beyond(measured: Range, own: u64) -> Result<Range> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use system::description::System;
     use system::platform::Platform;
 
     use super::*;
@@ -278,7 +295,22 @@ mod tests {
         }
         // With more VCPUs than the two of the measurement it takes longer.
         assert!(limit(kicks::KICK).max(limit(kicks::KICK_WAITS_ON)) <= overheads.kick.0);
-        assert_eq!(limit(rings::KICK), overheads.kick.0 + overheads.interrupt.0);
+        // Who is woken pays for the switch.
+        let ring = overheads.kick.0 + overheads.interrupt.0;
+        assert_eq!(limit(rings::KICK), ring + overheads.switch.0);
+        assert_eq!(limit(serial::ACCESS), overheads.exit.0);
+        assert_eq!(limit(serial::SERVED), overheads.serial_end().0);
+        // What analyses count each time that something is told, with one line and PCPUs that nobody shares.
+        let vm = |name| {
+            format!(
+                "[[vm]]\nname = \"{name}\"\nboot = \"raw\"\nmemory = \"1MiB\"\nkernel = \"vm.bin\"\n"
+            )
+        };
+        let line = "platform = \"qemu-virt\"\n[[serial]]\nbetween = [\"a\", \"b\"]\n";
+        let text = format!("{line}{}{}", vm("a"), vm("b"));
+        let system = System::from_toml("line.toml", &text, Path::new("")).unwrap();
+        let kick = system.kicks().unwrap().0;
+        assert_eq!(limit(serial::TELL), kick.0 + overheads.interrupt.0);
         let path = limit(kicks::KICK).max(limit(holds::EXIT));
         assert_eq!(limit(LATEST_TICK), path + OTHER_CPUS * limit("hold_gic"));
         // A write to the console counts as two exits. Nobody waits for another one who has its lock.

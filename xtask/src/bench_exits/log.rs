@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use object::{Object, ObjectSymbol};
 
 use super::machine::{IMAGE_START, Machine};
-use super::regulation::{WFI, instruction_at};
+use super::regulation::{WFI, acknowledges, instruction_at};
 use crate::workspace::Workspace;
 
 /// Most CPUs of a machine that is followed.
@@ -32,6 +32,8 @@ pub struct Visit {
     pub functions: u32,
     /// Whether the CPU waited for an interrupt meanwhile.
     pub waited: bool,
+    /// How many interrupts were served.
+    pub interrupts: u32,
 }
 
 /// Boots a machine, and shows each visit of a CPU to EL2 when it is over. `functions`: parts of names of
@@ -51,6 +53,7 @@ pub fn follow(
                 visit.functions |= u32::from(range.contains(&offset)) << bit;
             }
             visit.waited |= instruction == Some(WFI);
+            visit.interrupts += u32::from(acknowledges(instruction));
         },
         |cpu, event, visit| see(cpu, event, *visit),
     )
@@ -99,7 +102,10 @@ fn executed(line: &str) -> Option<(usize, u64)> {
 }
 
 /// Where functions lie in the image; with the number of the part that is in the name.
-fn places(workspace: &Workspace, functions: &[&str]) -> Result<Vec<(usize, Range<u64>)>> {
+pub(super) fn places(
+    workspace: &Workspace,
+    functions: &[&str],
+) -> Result<Vec<(usize, Range<u64>)>> {
     let path = workspace.hypervisor_elf();
     let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let file = object::File::parse(&*bytes)?;

@@ -35,6 +35,8 @@ pub const LOCKS: &str = "systems/bench-locks.toml";
 pub const KICKS: &str = "systems/bench-kick.toml";
 /// What rings for channels cost.
 pub const RINGS: &str = "systems/bench-ring.toml";
+/// What serial lines cost.
+pub const SERIAL: &str = "systems/bench-serial.toml";
 const CPU: &str = "arm,cortex-a53";
 /// Arguments of QEMU with which it logs each instruction and each exception.
 const LOG: [&str; 4] = ["-accel", "tcg,one-insn-per-tb=on", "-d", "exec,nochain,int"];

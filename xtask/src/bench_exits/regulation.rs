@@ -26,6 +26,12 @@ const CLEAR_OVERFLOW: u32 = 0xd51b_9c60;
 /// A read of ICC_IAR1_EL1 into register 0: an interrupt is served.
 const ACKNOWLEDGE: u32 = 0xd538_cc00;
 const REGISTER: u32 = 0x1f;
+
+/// Returns true if this instruction takes an interrupt from the interrupt controller, to serve it.
+pub(super) fn acknowledges(instruction: Option<u32>) -> bool {
+    instruction.is_some_and(|instruction| instruction & !REGISTER == ACKNOWLEDGE)
+}
+
 /// Instructions that are the machine's own: it takes the interrupt behind the one that overflows.
 const MACHINE: u64 = 1;
 /// Fewer would be chance.

@@ -105,8 +105,8 @@ fn wrong(place: Place, storm: Storm, quiet: &mut Quiet) -> Vec<String> {
         Victim::Works(_) => {
             let (quiet, found) = (quiet.work(place, storm), work(&outcome));
             let off = found.abs_diff(quiet) * 1_000_000 / quiet;
-            // Those who read the channel of a storm of rings pay for what passes, the victim among them.
-            let pays = storm.needs == Needs::Rings;
+            // Those to whom others ring or tell something pay for what passes, the victim among them.
+            let pays = [Needs::Rings, Needs::Lines].contains(&storm.needs);
             let off_max = match (place.victim_first && !pays, found < quiet) {
                 (true, _) => LOSS_FIRST_MAX_PPM,
                 (false, true) => LOSS_MAX_PPM,
@@ -218,6 +218,7 @@ fn a_storm_takes_nothing_from_a_neighbour() {
         (old, named("timer", 0)),
         (old, named("cpu-on-off", 0)),
         (place(3, 3, true, works), named("ring", 0)),
+        (from_three, named("serial", 0)),
     ]);
 }
 
@@ -230,6 +231,7 @@ fn a_storm_delays_no_task_beyond_its_bound() {
         (place(3, 1, false, Victim::HasTasks), named("sgi-waiting", 0)),
         (place(2, 1, false, Victim::HasTasks), named("timer", 0)),
         (place(3, 2, false, Victim::HasTasks), named("ring", 0)),
+        (place(3, 2, false, Victim::HasTasks), named("serial", 0)),
     ]);
 }
 

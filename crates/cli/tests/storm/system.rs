@@ -46,6 +46,8 @@ pub enum Needs {
     Aborts,
     /// A channel with rings, for the victim, and for a VM that shares its PCPU and waits.
     Rings,
+    /// Serial lines to the victim, and to a VM that shares its PCPU and waits.
+    Lines,
 }
 
 impl Needs {
@@ -64,7 +66,7 @@ const fn with_pause(mode: &'static str, needs: Needs, pause: u64) -> Storm {
 }
 
 /// All storms.
-pub const STORMS: [Storm; 49] = [
+pub const STORMS: [Storm; 50] = [
     storm("sgi-waiting", Needs::Nothing),
     storm("sgi-taking", Needs::Nothing),
     with_pause("sgi-taking", Needs::Nothing, 2_000),
@@ -114,6 +116,7 @@ pub const STORMS: [Storm; 49] = [
     storm("mmio", Needs::Nothing),
     storm("absent", Needs::Aborts),
     storm("ring", Needs::Rings),
+    storm("serial", Needs::Lines),
 ];
 
 /// The storm with this name and pause.
@@ -203,9 +206,11 @@ impl Place {
         }
         let arguments =
             self.victim.arguments() + if with_locks { " storm.resource=bus" } else { "" };
-        if needs == Needs::Rings {
-            text += BELL;
-        }
+        text += match needs {
+            Needs::Rings => BELL,
+            Needs::Lines => LINES,
+            _ => "",
+        };
         text += &vm("victim", "4MiB", &arguments);
         text += colors("colors = \"8-11\"\n");
         text += &vcpu(SHARED, "periodic", self.victim.budget_ms(), first);
@@ -245,20 +250,21 @@ impl Place {
         }
         match needs {
             Needs::Device => text + DEVICE,
-            Needs::Rings => text + &self.reader(),
+            Needs::Rings => text + &self.reader("channel.receive=bell "),
+            Needs::Lines => text + &self.reader(""),
             _ => text,
         }
     }
 
-    /// A VM that reads the channel, does not take its interrupt, and waits until the storm is over: before the others, where
-    /// it pays for what it causes, or behind them.
-    fn reader(self) -> String {
+    /// A VM that reads the channel or has a line, does not take its interrupt, and waits until the storm is over: before the
+    /// others, where it pays for what it causes, or behind them.
+    fn reader(self, receive: &str) -> String {
         let priority = if self.victim_first { 0 } else { 3 };
         let kernel = project().join("build/guests/rt-channel.bin");
         let us = 1000 * (START_MS + self.victim.length_ms() + PERIOD_MS);
         format!(
             "[[vm]]\nname = \"reader\"\nboot = \"raw\"\nmemory = \"4MiB\"\nkernel = {kernel:?}\n\
-             bootargs = \"channel.receive=bell channel.us={us} channel.beats=1\"\n\
+             bootargs = \"{receive}channel.us={us} channel.beats=1\"\n\
              [[vm.vcpu]]\npcpu = {SHARED}\nserver = \"deferrable\"\nbudget = \"200us\"\n\
              period = \"{PERIOD_MS}ms\"\npriority = {priority}\n"
         )
@@ -332,6 +338,17 @@ from = "attacker"
 to = ["victim", "reader"]
 ring_every = "2ms"
 ring_burst = 4
+"#;
+
+/// More would be told to the victim than this, and the VM beside it is told as often as a line lets any.
+const LINES: &str = r#"[[serial]]
+between = ["attacker", "victim"]
+tell_every = "2ms"
+tell_burst = 4
+[[serial]]
+between = ["attacker", "reader"]
+tell_every = "20us"
+tell_burst = 64
 "#;
 
 const DEVICE: &str = r#"[[vm.device]]

@@ -74,6 +74,17 @@ pub mod color_serial {
     pub fn sample(_: &Assignment, _: &'static Pcpu, _: bool) {}
 }
 
+pub mod port {
+    use crate::pcpu::{Assignment, Pcpu};
+    use crate::timer::NEVER;
+
+    pub fn attend(_: &Assignment, _: &Pcpu) {}
+
+    pub fn due(_: &Assignment) -> u64 {
+        NEVER
+    }
+}
+
 pub struct Vcpu {
     pub index: usize,
     pub pcpu: &'static Pcpu,

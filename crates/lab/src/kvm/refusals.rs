@@ -28,6 +28,8 @@ pub fn check(system: &System) -> Result<(), Failure> {
     mistakes.extend(described.hypervisor_memory.iter().map(|it| no_hypervisor(&it.place)));
     let channels = described.channels.iter();
     mistakes.extend(channels.map(|it| unsupported("channels", &it.name.place)));
+    let lines = described.serial_lines.iter();
+    mistakes.extend(lines.map(|it| unsupported("serial lines", &it.place)));
     for vm in &described.vms {
         mistakes.extend(wrong(vm).into_iter().map(|(what, place)| unsupported(what, place)));
     }

@@ -51,11 +51,23 @@ pub const ANY: Overshoot = Overshoot { path: 1280, idle: 1280, interrupt: 1280 }
 /// [`crate::pace::CONSOLE_PER_SECOND`] says, also on a PCPU without VCPUs, so that they are counted beside the budgets of VCPUs.
 pub const CONSOLE: u64 = 320;
 
+/// Maximum number of accesses to bring an end of a serial line up to date, beside those that are counted without serial lines: the end, what
+/// both directions hold, its interrupt, and notes for VCPUs of the other end.
+pub const SERIAL_END: u64 = 128;
+
 impl Overshoot {
     /// Returns the same where the VM starts again by itself, or moves pages.
     #[must_use]
     pub const fn with_long_paths(self) -> Self {
         Self { path: ANY.path, ..self }
+    }
+
+    /// Returns the same for a VCPU of a VM with so many serial lines, at all of which something may have been told before.
+    #[must_use]
+    pub const fn with_lines(self, lines: u64) -> Self {
+        let Self { path, idle, interrupt } = self;
+        let more = lines * SERIAL_END;
+        Self { path: path + more, idle: idle + more, interrupt: interrupt + more }
     }
 
     /// Returns the maximum number of accesses of a VCPU beyond its budget, if at most `interrupts`

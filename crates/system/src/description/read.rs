@@ -8,7 +8,7 @@ use units::{Bytes, Duration};
 use super::names::refuse_twice;
 use super::{
     Located, Objective, System, Vm, bandwidth, chain, channel, colors, limits, locks, read_text,
-    servers, trigger, vm,
+    serial_line, servers, trigger, vm,
 };
 use crate::diagnostic::{Diagnostic, Errors, Source};
 use crate::document::{Document, Fields};
@@ -37,6 +37,7 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
     limits::check(at, platform.as_ref().map(|(platform, _)| &platform.value), &tables);
     let resources = locks::read(at, &tables);
     let channels = channel::read(at, &tables);
+    let serial_lines = serial_line::read(at, &tables);
     let read = |(vm, table)| {
         let ends = trigger::Ends { channels: channels.as_deref(), vm };
         vm::read(table, ends, &resources)
@@ -88,6 +89,7 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
         section_overhead,
         resources: resources.all()?,
         channels: channels?,
+        serial_lines: serial_lines?,
         chains: chains?,
         vms,
     })

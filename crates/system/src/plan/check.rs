@@ -6,6 +6,7 @@ mod colors;
 mod locks;
 mod platform;
 mod regions;
+mod serial_lines;
 mod servers;
 mod vms;
 
@@ -65,6 +66,7 @@ fn beside(plan: &Plan, mistakes: &mut Mistakes) {
     mistakes.count("/vms", "VMs", plan.vms.len());
     vms::check(plan, mistakes);
     channels::check(plan, mistakes);
+    serial_lines::check(plan, mistakes);
     regions::check(plan, mistakes);
 }
 

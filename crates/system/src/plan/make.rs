@@ -7,6 +7,7 @@ mod origins;
 mod outline;
 mod pcpus;
 mod ram;
+mod serial_lines;
 mod servers;
 mod words;
 
@@ -183,6 +184,7 @@ fn assemble(
         locks: system.locks,
         resources: kept.map(resource).collect(),
         channels: channels::channels(system, &channels),
+        serial_lines: serial_lines::serial_lines(system),
         vms: vms.collect(),
     }
 }

@@ -4,6 +4,7 @@ mod bandwidth;
 mod channel;
 mod locks;
 mod memory;
+mod serial_line;
 mod server;
 
 use std::cmp::Reverse;
@@ -14,6 +15,7 @@ pub use channel::{Channel, Rings};
 pub use locks::{Entries, Locks, Resource};
 pub use memory::{Area, Coloring, Frames, Llc, Memory, Pool};
 use policy::color::ColorSet;
+pub use serial_line::SerialLine;
 pub use server::{Budget, Class, Server};
 use units::{Bytes, Duration};
 
@@ -33,6 +35,8 @@ pub struct Plan {
     pub resources: Vec<Resource>,
     /// The channels between VMs.
     pub channels: Vec<Channel>,
+    /// The serial lines between VMs.
+    pub serial_lines: Vec<SerialLine>,
     /// The VMs, in the order of their indices.
     pub vms: Vec<Vm>,
 }

@@ -4,7 +4,7 @@ use std::fmt::LowerHex;
 
 use abi::plan::names;
 
-use super::Channel;
+use super::{Channel, SerialLine};
 
 /// `memory@40000000`.
 pub(super) fn unit(name: &str, address: impl LowerHex) -> String {
@@ -29,4 +29,9 @@ pub(super) fn resource(index: usize) -> String {
 /// `/channels/channel@30000000`.
 pub(super) fn channel(channel: &Channel) -> String {
     format!("/{}/{}", names::CHANNELS, unit(names::CHANNEL, channel.memory.ipa.0))
+}
+
+/// `/serial-lines/serial-line@a030000`.
+pub(super) fn serial_line(line: &SerialLine) -> String {
+    format!("/{}/{}", names::SERIAL_LINES, unit(names::SERIAL_LINE, line.registers.start.0))
 }

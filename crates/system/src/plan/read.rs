@@ -7,6 +7,7 @@ mod coloring;
 mod cursor;
 mod llc;
 mod locks;
+mod serial_lines;
 mod server;
 
 use std::cell::RefCell;
@@ -66,6 +67,7 @@ fn root(at: &Cursor<'_>) -> Option<Plan> {
     let locks = locks::protocol(at);
     let resources = locks::resources(at);
     let channels = channels::channels(at);
+    let serial_lines = serial_lines::serial_lines(at);
     let vms = at.child(names::VMS).and_then(|node| vms(&node));
     at.finish();
     Some(Plan {
@@ -74,6 +76,7 @@ fn root(at: &Cursor<'_>) -> Option<Plan> {
         locks: locks?,
         resources: resources?,
         channels: channels?,
+        serial_lines: serial_lines?,
         vms: vms?,
     })
 }

@@ -3,6 +3,7 @@
 mod bandwidth;
 mod channels;
 mod locks;
+mod serial_lines;
 
 use ::abi::plan::{self as abi, names, words};
 use ::abi::{bell, doorbell};
@@ -29,6 +30,7 @@ pub(super) fn tree(plan: &Plan) -> Node {
     root.children.push(platform(&plan.platform));
     root.children.extend(locks::resources(&plan.resources));
     root.children.extend(channels::channels(&plan.channels));
+    root.children.extend(serial_lines::serial_lines(&plan.serial_lines));
     root.children.push(vms);
     root
 }

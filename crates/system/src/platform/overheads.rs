@@ -46,6 +46,13 @@ impl Overheads {
         Duration(self.lock.0.saturating_mul(waits))
     }
 
+    /// Returns the time to bring an end of a serial line up to date at which the other end told something. It is as long as three
+    /// interrupts: EL2 moves a FIFO, changes the interrupt of the end, and tells something back. `make bench-exits` has this
+    /// as the limit of what is measured.
+    pub fn serial_end(&self) -> Duration {
+        Duration(self.interrupt.0.saturating_mul(3))
+    }
+
     /// Returns the times in the order of [`Overheads::KEYS`].
     pub fn times(&self) -> [Duration; 8] {
         let Self { switch, tick, kick, interrupt, exit, console, lock, chunk } = *self;

@@ -526,14 +526,15 @@ fn reference() -> Vec<&'static str> {
 
 #[test]
 fn the_examples_of_the_reference_are_valid() {
-    let [shortest, everything, channel, trigger, counter, platform] = reference()[..] else {
-        panic!("six examples")
+    let [shortest, everything, channel, trigger, serial, counter, platform] = reference()[..]
+    else {
+        panic!("seven examples")
     };
     let critical = "critical = true\nname = \"rt\"";
     let counted = shortest.replace("name = \"rt\"", critical);
     let counted = counted.replace("platform = \"qemu-virt\"", "[platform]\nboard = \"zcu102\"");
     let counted = counted.replacen("[[vm]]", &format!("{counter}[[vm]]"), 1);
-    for text in [shortest, everything, channel, trigger, &counted] {
+    for text in [shortest, everything, channel, trigger, serial, &counted] {
         let made = read(text).and_then(|system| plan::make(&system));
         made.unwrap_or_else(|errors| panic!("{errors}"));
     }

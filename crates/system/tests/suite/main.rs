@@ -16,6 +16,7 @@ mod overheads;
 mod plan_round_trip;
 mod plan_rules;
 mod plan_text;
+mod serial_lines;
 mod servers;
 mod support;
 mod tasks;

@@ -7,8 +7,8 @@ use policy::color::{Cache, ColorSet, Geometry, IndexBits};
 use system::description::System;
 use system::plan::{
     self, Area, BandwidthCounter, Channel, Coloring, Compensation, CounterSource, Device,
-    DeviceInterrupts, Gic, Llc, Mapping, Memory, MemoryBudget, Plan, Pool, Rings, VirtualDevice,
-    VirtualGic,
+    DeviceInterrupts, Gic, Llc, Mapping, Memory, MemoryBudget, Plan, Pool, Rings, SerialLine,
+    VirtualDevice, VirtualGic,
 };
 use units::{Bytes, Duration};
 
@@ -548,4 +548,41 @@ fn channels_have_an_owner_and_a_place() {
         plan.channels = (0..17).map(one).collect();
     };
     assert_eq!(broken(many), ["/channels"]);
+}
+
+#[test]
+fn serial_lines_have_two_vms_and_places_of_their_own() {
+    const NODE: &str = "/serial-lines/serial-line@a030000";
+    let line = || SerialLine {
+        registers: Region::new(0x0a03_0000, Bytes::kib(4)),
+        vms: [0, 1],
+        interrupts: [IntId(50), IntId(50)],
+        tells: Rings { interval: Duration(1_000_000), early: Duration(0) },
+    };
+    let with = |change: fn(&mut SerialLine)| {
+        let mut line = line();
+        change(&mut line);
+        broken(|plan| plan.serial_lines = vec![line.clone()])
+    };
+    let of = |property: &str| vec![format!("{NODE}: {property}")];
+    assert!(with(|_| {}).is_empty());
+    assert_eq!(with(|line| line.vms = [0, 2]), of("vms"));
+    assert_eq!(with(|line| line.vms = [1, 0]), of("vms"));
+    assert_eq!(with(|line| line.vms = [1, 1]), of("vms"));
+    assert_eq!(with(|line| line.registers.size = Bytes::kib(8)), of("reg"));
+    assert_eq!(with(|line| line.tells.interval = Duration(0)), of("tell-interval-ns"));
+    assert_eq!(with(|line| line.tells.interval = Duration(19_999)), of("tell-interval-ns"));
+    assert_eq!(with(|line| line.tells.early = Duration(u64::MAX)), of("tell-early-ns"));
+    assert_eq!(with(|line| line.interrupts[0] = IntId(33)).len(), 1, "that of the console");
+    assert_eq!(with(|line| line.interrupts[0] = IntId(31)).len(), 1, "a private one");
+    let nine = broken(|plan| {
+        plan.serial_lines = (0..9)
+            .map(|index| SerialLine {
+                registers: Region::new(0x0a03_0000 + index * 0x1000, Bytes::kib(4)),
+                interrupts: [IntId(50 + index as u32), IntId(50 + index as u32)],
+                ..line()
+            })
+            .collect();
+    });
+    assert_eq!(nine, ["/serial-lines"]);
 }

@@ -10,7 +10,7 @@ use system::plan::{
     Area, BandwidthCounter, Boot, Budget, Channel, Class, Coloring, Compensation, CounterSource,
     Device, DeviceInterrupts, Entries, File, Frames, Gic, Lifecycle, Llc, Locks, Mapping, Memory,
     MemoryBudget, OnEvent, Plan, Platform, Pool, PowerOff, Resource, Rings, Serial, SerialKind,
-    Server, Vcpu, VirtualDevice, VirtualGic, Vm, frames_needed,
+    SerialLine, Server, Vcpu, VirtualDevice, VirtualGic, Vm, frames_needed,
 };
 use units::{Bytes, Duration};
 
@@ -271,7 +271,21 @@ pub fn plan() -> impl Strategy<Value = Plan> {
                     interrupt: IntId(35),
                 });
             }
-            Plan { name, platform, locks, resources, channels, vms }
+            let lines = if last > 1 { spare % 3 } else { 0 };
+            let line = |index: u32| {
+                let first = index % (last - 1);
+                SerialLine {
+                    registers: Region::new(0xa03_0000 + u64::from(index) * PAGE, PAGE),
+                    vms: [first, first + 1],
+                    interrupts: [IntId(40 + index), IntId(50 + index)],
+                    tells: Rings {
+                        interval: Duration(20_000 + u64::from(index)),
+                        early: Duration(u64::from(spare)),
+                    },
+                }
+            };
+            let serial_lines = (0..lines).map(line).collect();
+            Plan { name, platform, locks, resources, channels, serial_lines, vms }
         })
         .prop_filter("a device tree name is never empty", |plan| !plan.name.is_empty())
 }

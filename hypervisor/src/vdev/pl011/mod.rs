@@ -19,6 +19,11 @@ mod tests;
 use queue::Queue;
 use registers::*;
 
+/// Returns true if a write at this offset in the frame clears interrupts.
+pub fn clears_interrupts(offset: u64) -> bool {
+    offset == ICR
+}
+
 /// Size of the register frame in bytes.
 pub const FRAME_SIZE: u64 = 0x1000;
 
@@ -33,12 +38,19 @@ pub trait Line {
     /// Takes a byte. Returns false if there is no room now; call [`Pl011::line_ready`] when there
     /// is room again.
     fn send(&mut self, byte: u8) -> bool;
+
+    /// The same for several bytes; returns how many it takes.
+    fn send_all(&mut self, bytes: &[u8]) -> usize {
+        bytes.iter().take_while(|byte| self.send(**byte)).count()
+    }
 }
 
 /// A virtual PL011.
 pub struct Pl011 {
     transmit: Queue<FIFO>,
     receive: Queue<BACKLOG>,
+    // Bytes entered the receive FIFO since the VM read the flags or a byte.
+    unseen: bool,
     // The next byte read from the data register carries the overrun flag.
     overrun: bool,
     overruns: u32,
@@ -60,6 +72,7 @@ impl Pl011 {
         Self {
             transmit: Queue::new(),
             receive: Queue::new(),
+            unseen: false,
             overrun: false,
             overruns: 0,
             status: 0,
@@ -99,7 +112,7 @@ impl Pl011 {
 
     /// Serves a write of `size` bytes (1, 2, 4 or 8) at `offset` in the frame. Writes that do not
     /// start at a register are ignored.
-    pub fn write(&mut self, offset: u64, size: usize, value: u64, line: &mut impl Line) {
+    pub fn write(&mut self, offset: u64, size: usize, value: u64, line: &mut dyn Line) {
         let value = if size >= 4 { value as u32 } else { value as u32 & ((1 << (8 * size)) - 1) };
         if offset == DR {
             self.send(value as u8, line);
@@ -121,18 +134,41 @@ impl Pl011 {
         }
     }
 
+    /// Returns true if bytes wait in the transmit FIFO for the line.
+    pub fn is_sending(&self) -> bool {
+        self.transmit.len() > 0
+    }
+
+    /// Returns true if the receive FIFO has room for a byte.
+    pub fn has_room(&self) -> bool {
+        self.receive.len() < self.depth()
+    }
+
+    /// The far end has `more` bytes, of which the receive FIFO has none yet: those for which there is room enter it before
+    /// the guest looks. If there is none, the guest has not read, and is reminded each time that the other end tells something.
+    pub fn announce(&mut self, more: usize) {
+        if more > 0 {
+            self.raw |= RT;
+            if self.receive.len() + more >= self.receive_limit() {
+                self.raw |= RX;
+            }
+        }
+    }
+
     /// The line takes bytes again: sends the bytes in the transmit FIFO.
-    pub fn line_ready(&mut self, line: &mut impl Line) {
-        while let Some(byte) = self.transmit.front() {
-            if !line.send(byte) {
+    pub fn line_ready(&mut self, line: &mut dyn Line) {
+        while self.is_sending() {
+            let bytes = self.transmit.first();
+            let (all, taken) = (bytes.len(), line.send_all(bytes));
+            self.transmit.skip(taken);
+            if taken < all {
                 break;
             }
-            self.transmit.pop();
         }
         self.transmit_level();
     }
 
-    fn send(&mut self, byte: u8, line: &mut impl Line) {
+    fn send(&mut self, byte: u8, line: &mut dyn Line) {
         // The common case: nothing waits, and the line takes the byte.
         if self.transmit.len() == 0 && line.send(byte) {
             self.raw |= TX;
@@ -170,9 +206,24 @@ impl Pl011 {
 
     /// A byte entered the receive FIFO.
     fn arrived(&mut self) {
+        self.unseen = true;
+        self.remind();
+    }
+
+    /// Raises the interrupts of what is in the receive FIFO.
+    fn remind(&mut self) {
         self.raw |= RT;
         if self.receive.len() >= self.receive_limit() {
             self.raw |= RX;
+        }
+    }
+
+    /// Clears interrupts, but for those of bytes that the VM cannot have seen: on a chip the receive timeout comes some time
+    /// after a byte, so that the VM clears it only for bytes that came before it looked.
+    fn clear(&mut self, interrupts: u32) {
+        self.raw &= !interrupts;
+        if self.unseen {
+            self.remind();
         }
     }
 
@@ -184,6 +235,7 @@ impl Pl011 {
     }
 
     fn read_data(&mut self) -> u32 {
+        self.unseen = false;
         let byte = self.receive.pop().unwrap_or(0);
         if self.receive.len() >= self.depth() {
             // The far end, which waited, sends the next byte.
@@ -222,7 +274,10 @@ impl Pl011 {
         match offset {
             DR => self.read_data(),
             RSR => self.status,
-            FR => self.flags(),
+            FR => {
+                self.unseen = false;
+                self.flags()
+            }
             ILPR => self.low_power,
             IBRD => self.integer_baud,
             FBRD => self.fraction_baud,
@@ -248,7 +303,7 @@ impl Pl011 {
             CR => self.control = value & 0xff87,
             IFLS => self.levels = value & 0x3f,
             IMSC => self.mask = value & INTERRUPTS,
-            ICR => self.raw &= !value,
+            ICR => self.clear(value),
             DMACR => self.dma = value & 7,
             _ => {}
         }

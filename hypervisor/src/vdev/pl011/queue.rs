@@ -25,14 +25,21 @@ impl<const N: usize> Queue<N> {
         true
     }
 
-    pub(super) fn front(&self) -> Option<u8> {
-        (self.length > 0).then(|| self.bytes[self.start % N])
+    /// The first bytes, as many as lie behind each other.
+    pub(super) fn first(&self) -> &[u8] {
+        let start = self.start % N;
+        &self.bytes[start..N.min(start + self.length)]
+    }
+
+    /// Removes so many of the first bytes.
+    pub(super) fn skip(&mut self, bytes: usize) {
+        self.start = (self.start + bytes) % N;
+        self.length -= bytes;
     }
 
     pub(super) fn pop(&mut self) -> Option<u8> {
-        let byte = self.front()?;
-        self.start = (self.start + 1) % N;
-        self.length -= 1;
+        let byte = *self.first().first()?;
+        self.skip(1);
         Some(byte)
     }
 }

@@ -332,3 +332,41 @@ fn accesses_of_every_size_and_place_are_answered() {
     guest.uart.reset();
     assert_eq!(guest.uart.read(CR + 1, 1), 3, "second byte of CR");
 }
+
+/// The guest clears its interrupts and does not read: when the far end has more, the guest is reminded, though its FIFO is full.
+#[test]
+fn a_guest_that_forgets_a_full_fifo_is_reminded() {
+    let mut guest = Guest::new(0);
+    guest.startup();
+    (0..FIFO).for_each(|byte| guest.uart.receive(byte as u8, false));
+    assert!(guest.uart.interrupt() && !guest.uart.has_room());
+    guest.read(FR);
+    guest.write(ICR, 0x7ff);
+    guest.uart.announce(0);
+    assert!(!guest.uart.interrupt());
+    guest.uart.announce(1);
+    assert_eq!(guest.read(MIS), RT | RX);
+}
+
+/// A byte comes between the last look of a handler and its clearing of interrupts: on a chip the timeout follows that.
+#[test]
+fn interrupts_of_bytes_that_the_guest_has_not_seen_stay() {
+    let mut guest = Guest::new(0);
+    guest.startup();
+    guest.uart.receive(b'a', false);
+    assert!(guest.uart.interrupt());
+    assert_eq!(guest.read(DR), u32::from(b'a'));
+    assert_ne!(guest.read(FR) & FR_RXFE, 0);
+    guest.uart.receive(b'b', false);
+    guest.write(ICR, RX | RT);
+    assert!(guest.uart.interrupt(), "nobody has seen b");
+    // What the guest has seen it may clear.
+    assert_eq!(guest.read(FR) & FR_RXFE, 0);
+    guest.write(ICR, RX | RT);
+    assert!(!guest.uart.interrupt());
+    for byte in 0..FIFO as u8 {
+        guest.uart.receive(byte, false);
+    }
+    guest.write(ICR, RX | RT);
+    assert_eq!(guest.read(RIS) & (RX | RT), RX | RT);
+}

@@ -37,7 +37,8 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
         }
         ends(&node, it, plan.vms.len(), mistakes);
         if let Some(limit) = it.rings {
-            rings(&node, limit, mistakes);
+            let properties = [names::RING_INTERVAL_NS, names::RING_EARLY_NS];
+            rings(&node, properties, "ring", limit, mistakes);
             let is_deaf = |vm: &usize| plan.vms.get(*vm).is_some_and(|vm| vm.bell.is_none());
             for index in it.vms().filter(is_deaf) {
                 let message =
@@ -48,21 +49,23 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
     }
 }
 
-fn rings(node: &str, Rings { interval, early }: Rings, mistakes: &mut Mistakes) {
+/// Checks a limit on rings, or on `what` else is limited as these are.
+pub(super) fn rings(
+    node: &str,
+    [interval_name, early_name]: [&str; 2],
+    what: &str,
+    Rings { interval, early }: Rings,
+    mistakes: &mut Mistakes,
+) {
     let [shortest, longest] = Rings::INTERVALS;
     if interval < shortest || interval > longest {
-        let message = format!("one ring each {interval} is not possible");
-        mistakes.add(
-            node,
-            names::RING_INTERVAL_NS,
-            message,
-            &format!("{shortest} to {longest} is"),
-        );
+        let message = format!("one {what} each {interval} is not possible");
+        mistakes.add(node, interval_name, message, &format!("{shortest} to {longest} is"));
     }
     if early > Rings::EARLIEST {
         let message = format!("{early} is too early");
         let help = format!("at most {} is possible", Rings::EARLIEST);
-        mistakes.add(node, names::RING_EARLY_NS, message, &help);
+        mistakes.add(node, early_name, message, &help);
     }
 }
 

@@ -9,7 +9,7 @@ use units::Bytes;
 
 use super::Mistakes;
 use crate::address::{IntId, Ipa};
-use crate::plan::path::{unit, vm};
+use crate::plan::path::{serial_line, unit, vm};
 use crate::plan::{Plan, VirtualGic, Vm};
 
 /// Redistributor frames of one CPU.
@@ -21,7 +21,7 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
     for (index, vm) in plan.vms.iter().enumerate() {
         name(plan, index, mistakes);
         interrupt_controller(plan, index, mistakes);
-        interrupts(index, vm, mistakes);
+        interrupts(plan, index, vm, mistakes);
         compatible(index, vm, mistakes);
         boot(index, vm, mistakes);
     }
@@ -79,7 +79,7 @@ fn interrupt_controller(plan: &Plan, index: usize, mistakes: &mut Mistakes) {
 }
 
 /// Interrupts inside a VM are shared ones, and no two devices have the same.
-fn interrupts(index: usize, one: &Vm, mistakes: &mut Mistakes) {
+fn interrupts(plan: &Plan, index: usize, one: &Vm, mistakes: &mut Mistakes) {
     let serials = [
         (names::SERIAL, &one.serial),
         (names::COLOR_SERIAL, &one.color_serial),
@@ -92,12 +92,12 @@ fn interrupts(index: usize, one: &Vm, mistakes: &mut Mistakes) {
     let devices = one.devices.iter().filter_map(|device| {
         Some((unit(names::DEVICE, device.registers.ipa.0), device.interrupts?.guest))
     });
-    unique_interrupts(
-        serials.chain(devices).map(|(name, interrupt)| {
-            (format!("{}/{name}", vm(index)), names::INTERRUPTS, interrupt)
-        }),
-        mistakes,
-    );
+    let own = serials
+        .chain(devices)
+        .map(|(name, interrupt)| (format!("{}/{name}", vm(index)), names::INTERRUPTS, interrupt));
+    let lines = plan.serial_lines_of(index);
+    let lines = lines.map(|(it, end)| (serial_line(it), names::INTERRUPTS, it.interrupts[end]));
+    unique_interrupts(own.chain(lines), mistakes);
 }
 
 /// Checks that devices have `compatible` strings for the device tree of the guest.

@@ -124,13 +124,14 @@ fn parts(system: &System) -> Vec<System> {
     alone.chain([given]).collect()
 }
 
-/// Returns the system with these VMs, without tasks, chains, resources, channels and pools.
+/// Returns the system with these VMs, without tasks, chains, resources, channels, serial lines and pools.
 fn with(system: &System, vms: Vec<Vm>) -> System {
     let without = |vm: Vm| Vm { colors_open: None, extra: None, tasks: Vec::new(), ..vm };
     System {
         vms: vms.into_iter().map(without).collect(),
         resources: Vec::new(),
         channels: Vec::new(),
+        serial_lines: Vec::new(),
         chains: Vec::new(),
         ..system.clone()
     }

@@ -4,7 +4,7 @@ use super::words;
 use crate::description::System;
 use crate::diagnostic::{Diagnostic, Errors, Place};
 use crate::plan::Plan;
-use crate::plan::path::{channel, unit, vcpu, vm};
+use crate::plan::path::{channel, serial_line, unit, vcpu, vm};
 
 /// Nodes of a plan and the places that made them.
 pub(in crate::plan) struct Origins<'a> {
@@ -32,6 +32,9 @@ impl<'a> Origins<'a> {
             let host = described.memory_at.as_ref().map_or(&described.size.place, |at| &at.place);
             add(format!("{node}: host-reg"), host);
             add(node, &described.name.place);
+        }
+        for (described, planned) in system.serial_lines.iter().zip(&plan.serial_lines) {
+            add(serial_line(planned), &described.place);
         }
         for (index, described) in system.vms.iter().enumerate() {
             let node = vm(index);

@@ -20,6 +20,26 @@ pub fn compare(plan: &Plan, read: &read::Plan<'_>) {
         vm(written, read);
     }
     channels(plan, read);
+    serial_lines(plan, read);
+}
+
+fn serial_lines(plan: &Plan, read: &read::Plan<'_>) {
+    assert_eq!(read.serial_lines, plan.serial_lines.len());
+    for (vm, read) in read.vms.iter().enumerate() {
+        let written: Vec<_> = plan.serial_lines_of(vm).collect();
+        assert_eq!(read.serial_lines.len(), written.len(), "VM {vm}");
+        for ((written, side), read) in written.into_iter().zip(&read.serial_lines) {
+            region(written.registers, read.registers);
+            assert_eq!((read.side, read.interrupt), (side, written.interrupts[side].0));
+            assert_eq!(read.peer.0, written.vms[1 - side] as usize);
+            let tells = written.tells;
+            let [interval, rest] = read.limit.parts();
+            assert_eq!(
+                (interval as u64, (interval - rest) as u64),
+                (tells.interval.0, tells.early.0)
+            );
+        }
+    }
 }
 
 fn channels(plan: &Plan, read: &read::Plan<'_>) {

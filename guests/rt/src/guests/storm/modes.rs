@@ -35,7 +35,7 @@ fn burn(_: u64) -> bool {
 }
 
 /// All of them.
-pub const MODES: [Mode; 45] = [
+pub const MODES: [Mode; 46] = [
     // Quiet, to compare with.
     mode("none", Waits, nothing, burn),
     // Interrupts to a sibling that waits and cannot take them, takes each, computes, is off, never was on.
@@ -89,6 +89,8 @@ pub const MODES: [Mode; 45] = [
     mode("console-uart", Attacks, nothing, calls::uart),
     // Rings for other VMs.
     mode("ring", Attacks, calls::find_bell, calls::ring),
+    // Serial lines to other VMs.
+    mode("serial", Attacks, calls::find_lines, calls::serial),
     // Stage-2 faults.
     mode("touch", Attacks, memory::take, memory::touch),
     mode("mmio", Attacks, nothing, memory::mmio),

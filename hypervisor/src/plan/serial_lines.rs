@@ -1,0 +1,95 @@
+//! Reads the serial lines between VMs.
+
+use abi::limits::SERIAL_LINES_MAX;
+use abi::plan::{names, words};
+use policy::rate::Rate;
+
+use super::binding::shared_interrupt;
+use super::vm::Vm;
+use super::{Clock, Node, Problem, Range, Refusal, channels, tree};
+use crate::arch::page_table::PAGE_BYTES;
+
+/// An end of a serial line.
+#[derive(Clone, Copy, Debug)]
+pub struct SerialEnd {
+    /// Index of the line.
+    pub line: usize,
+    /// Which end it is, 0 or 1.
+    pub side: usize,
+    /// Registers of its PL011 (IPA).
+    pub registers: Range,
+    /// INTID in the VM.
+    pub interrupt: u32,
+    /// Index of the VM at the other end, and which of its serial lines this is.
+    pub peer: (usize, usize),
+    /// How often it may interrupt the other end, in ticks, rounded so that it may rather less often.
+    pub limit: Rate,
+}
+
+/// Reads the serial lines, and gives each VM its ends. Returns how many there are.
+#[inline(never)]
+pub fn read<'a>(
+    node: Option<Node<'a>>,
+    vms: &mut [Vm<'a>],
+    clock: Clock,
+) -> Result<usize, Refusal<'a>> {
+    let Some(node) = node else { return Ok(0) };
+    node.only(&[names::ADDRESS_CELLS, names::SIZE_CELLS], &[names::SERIAL_LINE])?;
+    let mut count = 0;
+    for child in node.children() {
+        serial_line(child, count, vms, clock)?;
+        count += 1;
+    }
+    if count > SERIAL_LINES_MAX {
+        return Err(node.node_error(Problem::Text("has more than 8 serial lines")));
+    }
+    Ok(count)
+}
+
+/// Properties of a serial line.
+const SERIAL_LINE: [&str; 6] = [
+    names::COMPATIBLE,
+    names::REG,
+    names::VMS,
+    names::INTERRUPTS,
+    names::TELL_INTERVAL_NS,
+    names::TELL_EARLY_NS,
+];
+
+fn serial_line<'a>(
+    node: Node<'a>,
+    line: usize,
+    vms: &mut [Vm<'a>],
+    clock: Clock,
+) -> Result<(), Refusal<'a>> {
+    node.only(&SERIAL_LINE, &[])?;
+    node.expect_text(names::COMPATIBLE, &[words::VIRTUAL_UART])?;
+    let registers = node.range(names::REG)?;
+    if registers.bytes != PAGE_BYTES {
+        return Err(node.error(names::REG, Problem::Text("must be one page")));
+    }
+    let [first, second] = pair(node, names::VMS)?.map(|vm| vm as usize);
+    if first >= second || second >= vms.len() {
+        let text = "must be two VMs that exist, in ascending order";
+        return Err(node.error(names::VMS, Problem::Text(text)));
+    }
+    let interrupts = pair(node, names::INTERRUPTS)?;
+    let limit = channels::limit(node, [names::TELL_INTERVAL_NS, names::TELL_EARLY_NS], clock)?;
+    let places = [first, second].map(|vm| (vm, vms[vm].serial_lines.len()));
+    for side in 0..2 {
+        let interrupt = shared_interrupt(node, names::INTERRUPTS, interrupts[side])?;
+        let peer = places[1 - side];
+        let end = SerialEnd { line, side, registers, interrupt, peer, limit };
+        vms[places[side].0].serial_lines.push(end);
+    }
+    Ok(())
+}
+
+/// One number for each end.
+fn pair<'a>(node: Node<'a>, property: &'static str) -> Result<[u32; 2], Refusal<'a>> {
+    let cells = node.cells(property, 2)?;
+    match (cells.len(), tree::word(cells, 0), tree::word(cells, 4)) {
+        (8, Some(first), Some(second)) => Ok([first, second]),
+        _ => Err(node.error(property, Problem::Text("must be two cells"))),
+    }
+}
