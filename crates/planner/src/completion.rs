@@ -19,6 +19,9 @@
 //! This is decided step by step at first. Where the steps lead to no plan, or to one with late
 //! tasks, one search decides everything together, with the analysis as its only judge.
 //!
+//! VCPUs of a PCPU without priorities have the order of their periods; another one is looked for where
+//! that leads to no plan.
+//!
 //! With a margin all of this is decided for longer execution times and more accesses.
 //!
 //! What is given is kept. VMs of which nothing is open are not looked at before that: whether
@@ -48,6 +51,7 @@ mod part;
 mod pcpus;
 mod percent;
 mod periods;
+mod priorities;
 mod problem;
 mod rounds;
 mod section;
@@ -207,8 +211,9 @@ fn attempt(system: &System, request: &Request<'_>) -> Result<System, Obstacle> {
         Some(_) => Missed { candidates: 0, best: None },
         None => {
             let decided = decided.into_inner();
-            let found = whole::search(system, &decided, heavier(system, request), request);
-            let found = found.or_else(|missed| harder::plan(system, request).ok_or(missed));
+            let harder = || harder::plan(system, request);
+            let heavier = heavier(system, request);
+            let found = whole::search_or(system, &decided, heavier, request, Some(&harder));
             match found.or_else(|missed| lenient(system, &decided, request).ok_or(missed)) {
                 Ok(planned) => return Ok(planned),
                 Err(missed) => missed,

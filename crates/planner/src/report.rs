@@ -66,6 +66,9 @@ pub struct Vcpu {
     pub budget_ns: Option<u64>,
     /// `T`.
     pub period_ns: Option<u64>,
+    /// Its priority on the PCPU, if it was given, or decided; a larger number is a higher one. None
+    /// where the shorter period goes first.
+    pub priority: Option<u64>,
     /// Time beyond the budget in each period, in global critical sections only; 0 without overrun.
     pub overrun_ns: u64,
     /// `C / T`; none in the background, which gets what is left.
@@ -110,14 +113,12 @@ impl Report {
             for vcpu in &pcpu.vcpus {
                 let of_name = |vm: &Vm| vm.name.value == vcpu.vm;
                 let index = described.and_then(|system| system.vms.iter().position(of_name));
-                let (vm, overrun_ns) = match described.zip(index) {
-                    Some((system, index)) => {
-                        (Some(&system.vms[index]), system.overrun(index, vcpu.vcpu).0)
-                    }
-                    None => (None, 0),
-                };
+                let vm = described.zip(index).map(|(system, index)| &system.vms[index]);
+                let overrun_ns = described.zip(index).map(|(it, vm)| it.overrun(vm, vcpu.vcpu).0);
+                let server = vm.and_then(|vm| vm.vcpus.get(vcpu.vcpu)?.server.as_ref());
+                let priority = server.and_then(|it| Some(it.priority.as_ref()?.value));
                 report.tasks.extend(vcpu.tasks.iter().map(|task| Task::new(vm, vcpu, task)));
-                report.vcpus.push(Vcpu::new(pcpu.pcpu, vcpu, overrun_ns));
+                report.vcpus.push(Vcpu::new(pcpu.pcpu, vcpu, priority, overrun_ns.unwrap_or(0)));
             }
             let pcpu = Pcpu::new(pcpu);
             report.total_ppm += pcpu.load_ppm;
@@ -152,7 +153,7 @@ impl Task {
 }
 
 impl Vcpu {
-    fn new(pcpu: u32, vcpu: &VcpuVerdict, overrun_ns: u64) -> Self {
+    fn new(pcpu: u32, vcpu: &VcpuVerdict, priority: Option<u64>, overrun_ns: u64) -> Self {
         Self {
             pcpu,
             vm: vcpu.vm.clone(),
@@ -160,6 +161,7 @@ impl Vcpu {
             server: vcpu.server,
             budget_ns: vcpu.budget_ns,
             period_ns: vcpu.period_ns,
+            priority,
             overrun_ns,
             supply_ppm: supply(vcpu),
             tasks_ppm: vcpu.utilization_ppm,

@@ -8,6 +8,8 @@ mod explained;
 mod fronts;
 #[path = "completion/helped.rs"]
 mod helped;
+#[path = "completion/priorities.rs"]
+mod priorities;
 #[path = "completion/repaired.rs"]
 mod repaired;
 #[path = "completion/slack.rs"]

@@ -53,6 +53,9 @@ fn write_vcpu(table: &mut dyn TableLike, vcpu: &Vcpu) {
     if let Some(pcpu) = &vcpu.pcpu {
         add(table, "pcpu", pcpu.value as i64);
     }
+    if let Some(priority) = vcpu.server.as_ref().and_then(|server| server.priority.as_ref()) {
+        add(table, "priority", priority.value as i64);
+    }
     if let Some(server) = &vcpu.server
         && let Class::Reserved(_, budget) = server.class.value
     {

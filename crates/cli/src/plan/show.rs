@@ -12,10 +12,12 @@ pub fn show(report: &Report) -> String {
         text.push_str(&format!("\n{}", tasks(&report.tasks)));
     }
     let overruns = report.vcpus.iter().any(|vcpu| vcpu.overrun_ns > 0);
+    let priorities = report.vcpus.iter().any(|vcpu| vcpu.priority.is_some());
     let mut heading = vec![">PCPU", "VM", ">VCPU", "server", ">budget", ">period"];
+    heading.extend(priorities.then_some(">priority"));
     heading.extend(overruns.then_some(">overrun"));
     heading.extend([">supply", ">tasks need", ">waits up to"]);
-    let rows = report.vcpus.iter().map(|it| vcpu(it, overruns));
+    let rows = report.vcpus.iter().map(|it| vcpu(it, priorities, overruns));
     let vcpus = table(&heading, &rows.collect::<Vec<_>>());
     let pcpus = table(
         &[">PCPU", ">load", ">execution", ">cache", ">margin", ">without tasks", ">free"],
@@ -55,7 +57,7 @@ fn tasks(tasks: &[Task]) -> String {
     table(&heading, &tasks.iter().map(row).collect::<Vec<_>>())
 }
 
-fn vcpu(vcpu: &Vcpu, overruns: bool) -> Vec<String> {
+fn vcpu(vcpu: &Vcpu, priorities: bool, overruns: bool) -> Vec<String> {
     let time_or_none = |nanoseconds: Option<u64>| nanoseconds.map_or("-".into(), time);
     let overrun = Some(vcpu.overrun_ns).filter(|overrun| *overrun > 0);
     let mut row = vec![
@@ -66,6 +68,7 @@ fn vcpu(vcpu: &Vcpu, overruns: bool) -> Vec<String> {
         time_or_none(vcpu.budget_ns),
         time_or_none(vcpu.period_ns),
     ];
+    row.extend(priorities.then(|| vcpu.priority.map_or("-".into(), |it| it.to_string())));
     row.extend(overruns.then(|| time_or_none(overrun)));
     row.extend([
         vcpu.supply_ppm.map_or("rest".into(), percent),

@@ -91,3 +91,57 @@ fn planned_colours_of_a_virtual_cache_are_written_where_there_can_be_one() {
         result.assert_refused(&[message, "s.toml:7:10"]);
     }
 }
+
+/// Of two VCPUs with the same period the second has to go first: all that is shown and written says so.
+#[test]
+fn a_decided_order_of_vcpus_is_shown_and_written() {
+    let sandbox = sandbox!();
+    let open = |board: &str| {
+        let vm = |name: &str, task: &str| {
+            format!(
+                "[[vm]]\nname = \"{name}\"\nboot = \"raw\"\nmemory = \"16MiB\"\nkernel = \"rt.bin\"\n\
+                 [[vm.vcpu]]\nserver = \"periodic\"\nperiod = \"10ms\"\npcpu = 1\n[[vm.task]]\nname = \"t\"\n{task}\n"
+            )
+        };
+        let work = vm("work", "period = \"100ms\"\nwcet = \"30ms\"");
+        let stop = vm("stop", "period = \"20ms\"\ndeadline = \"5ms\"\nwcet = \"0.5ms\"");
+        format!("platform = \"{board}\"\n{work}{stop}")
+    };
+    sandbox.write("s.toml", &open("zcu102"));
+    let shown = sandbox.bulkhead(&["plan", "s.toml", "-o", "s.dts", "--explain"]);
+    shown.assert_status(0);
+    let rows: Vec<Vec<&str>> =
+        shown.stdout.lines().map(|line| line.split_whitespace().collect()).collect();
+    let priority = |vm: &str| {
+        let heading = rows.iter().find(|row| row.contains(&"priority")).expect(&shown.stdout);
+        assert_eq!(heading[6], "priority");
+        // Budget and period have their units.
+        rows.iter()
+            .find(|row| row.len() > 8 && row[1] == vm && row[3] == "periodic")
+            .map(|row| row[8])
+    };
+    assert_eq!((priority("stop"), priority("work")), (Some("2"), Some("1")), "{}", shown.stdout);
+    assert!(shown.stdout.contains("the order of VCPUs on PCPU 1"), "{}", shown.stdout);
+    sandbox.bulkhead(&["check", "s.toml"]).assert_status(0);
+    let again = sandbox.bulkhead(&[
+        "plan",
+        "s.toml",
+        "-o",
+        "again.dts",
+        "--from",
+        "s.dts",
+        "--changes",
+        "0",
+    ]);
+    again.assert_status(0);
+    let read = |name: &str| fs::read_to_string(sandbox.path(name)).expect("a file");
+    assert_eq!(read("s.dts"), read("again.dts"));
+
+    // A machine that is only analysed: the description is written.
+    sandbox.write("a.toml", &open("i7-2600"));
+    sandbox.bulkhead(&["plan", "a.toml", "-o", "decided.toml"]).assert_status(0);
+    let decided = read("decided.toml");
+    let places: Vec<_> = ["priority = 1", "priority = 2"].map(|key| decided.find(key)).into();
+    assert!(places[0].is_some() && places[0] < places[1], "{decided}");
+    sandbox.bulkhead(&["check", "decided.toml"]).assert_status(0);
+}

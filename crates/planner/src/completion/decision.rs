@@ -7,6 +7,8 @@ use system::description::{Amount, Bandwidth, System};
 
 use super::change::exact;
 use super::pcpus::{At, all, vcpu};
+use super::priorities;
+use super::whole::open::Open;
 
 /// A decision that a description leaves open, by the indices of VMs, VCPUs and tasks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -15,6 +17,8 @@ pub(super) enum Decision {
     Server(At),
     /// The PCPU of a VCPU.
     Pcpu(At),
+    /// The order of the VCPUs of a PCPU.
+    Order(usize),
     /// The VCPU of a task.
     Task(At),
     /// The colours of a VM.
@@ -70,6 +74,15 @@ pub(super) fn open(system: &System) -> Vec<Decision> {
     decisions
 }
 
+/// Returns the orders of VCPUs that a description leaves open, PCPU by PCPU: a search changes that
+/// of periods only where it has to.
+pub(super) fn orders(system: &System) -> Vec<Decision> {
+    match priorities::can_differ(system, &Open::of(system)) {
+        true => (0..system.platform.value.cpus.len()).map(Decision::Order).collect(),
+        false => Vec::new(),
+    }
+}
+
 /// Returns the numbers of VCPUs that a description leaves open, and the kinds of servers, overrun
 /// and protocol of locks; `numbered` is the description with these numbers.
 pub(super) fn choices(system: &System, numbered: &System) -> Vec<Decision> {
@@ -92,6 +105,7 @@ impl Decision {
         match self {
             Self::Server(at) => format!("the budget of {}", of_vcpu(at)),
             Self::Pcpu(at) => format!("the PCPU of {}", of_vcpu(at)),
+            Self::Order(pcpu) => format!("the order of VCPUs on PCPU {pcpu}"),
             Self::Task((index, task)) => {
                 let task = &system.vms[index].tasks[task].name.value;
                 format!("the VCPU of task `{task}` of `{}`", vm(index))
@@ -120,6 +134,15 @@ impl Decision {
                 Some(pcpu) => format!("PCPU {}", pcpu.value),
                 None => "none".into(),
             },
+            Self::Order(pcpu) => {
+                let decided = priorities::explicit(planned, pcpu);
+                let of =
+                    |(vm, vcpu): At| format!("VCPU {vcpu} of `{}`", planned.vms[vm].name.value);
+                match decided.is_empty() {
+                    true => "by period".into(),
+                    false => decided.into_iter().map(of).collect::<Vec<_>>().join(", "),
+                }
+            }
             Self::Task((vm, task)) => format!("VCPU {}", planned.vms[vm].tasks[task].vcpu),
             Self::Colors(vm) => colors(planned, vm),
             Self::Number(vm) => planned.vms[vm].vcpus.len().to_string(),
@@ -169,7 +192,7 @@ pub(super) fn limit(system: &System, vm: usize, vcpu: Option<usize>) -> Option<&
 
 /// Returns the decisions that differ.
 pub(super) fn changed(open: &System, old: &System, new: &System) -> Vec<Changed> {
-    let each = self::open(open).into_iter().filter_map(|decision| {
+    let each = self::open(open).into_iter().chain(orders(open)).filter_map(|decision| {
         let (before, after) = (decision.value(old), decision.value(new));
         let decision = decision.words(open);
         (before != after).then_some(Changed { decision, old: before, new: after })

@@ -153,7 +153,7 @@ impl<'a> Walk<'a> {
         }
         Self {
             start,
-            decisions: decision::open(open),
+            decisions: decision::open(open).into_iter().chain(decision::orders(open)).collect(),
             parts,
             scale,
             judge: Judge::new(request),

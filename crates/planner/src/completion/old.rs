@@ -1,5 +1,6 @@
 //! What an old plan decided.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use analysis::Duration;
@@ -8,7 +9,10 @@ use system::description::{Amount, Bandwidth, Located, System};
 use system::diagnostic::{Diagnostic, Errors};
 use system::plan::{Budget, Class, MemoryBudget, Plan};
 
-use super::set_class;
+use super::pcpus::{At, order};
+use super::whole::fill::members;
+use super::whole::open::Open;
+use super::{priorities, set_class};
 
 /// Returns the description with the numbers of VCPUs, kinds of servers, overrun and the protocol of
 /// locks of the old plan, where these are open.
@@ -120,7 +124,23 @@ pub(super) fn decided(system: &System, old: &Plan) -> System {
             described.colors_open = None;
         }
     }
+    keep_orders(&mut decided, &Open::of(system), old);
     decided
+}
+
+/// Gives the VCPUs of each PCPU the order that they had, if it is not given.
+fn keep_orders(decided: &mut System, open: &Open, old: &Plan) {
+    let priority = |system: &System, (vm, index): At| {
+        let old = old.vms.iter().find(|it| it.name == system.vms[vm].name.value)?;
+        Some(old.vcpus.get(index)?.server?.priority)
+    };
+    for pcpu in 0..decided.platform.value.cpus.len() {
+        let mut here = members(decided, pcpu);
+        if priorities::are_open(open, &here) {
+            here.sort_by_key(|&at| (Reverse(priority(decided, at)), order(decided, at)));
+            priorities::set(decided, pcpu, &here);
+        }
+    }
 }
 
 /// Returns the description with the VCPUs of tasks, and the colours that are still open, as in a

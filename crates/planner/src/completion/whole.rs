@@ -41,6 +41,7 @@ use system::plan;
 
 use super::memory::Limits;
 use super::pcpus::{all, vcpu};
+use super::priorities;
 use candidate::Candidate;
 use choices::Choices;
 use fill::Weights;
@@ -56,6 +57,9 @@ const ENOUGH: usize = 4;
 const POOL: usize = 6;
 /// Changes of each.
 const CHANGES: usize = 60;
+
+/// The effort for other orders of VCPUs is that for the order of their periods divided by this.
+const OTHER_ORDERS: u64 = 4;
 
 /// Enough effort for a plan: judged tasks, about.
 pub(super) const TO_PLAN: u64 = 60_000;
@@ -133,12 +137,24 @@ pub(super) fn to_plan(system: &System) -> u64 {
 
 /// Returns a description with everything decided that holds. `decided` are descriptions in which
 /// periods, VCPUs of tasks and colours are decided already, and `complete` some in which everything
-/// is.
+/// is. VCPUs of a PCPU are in the order of their periods.
 pub(super) fn search(
     system: &System,
     decided: &[System],
     complete: Vec<System>,
     request: &Request<'_>,
+) -> Result<System, Missed> {
+    search_or(system, decided, complete, request, None)
+}
+
+/// The same, but where nothing is found and `before` has nothing either, VCPUs of a PCPU may have any
+/// order that is not given.
+pub(super) fn search_or(
+    system: &System,
+    decided: &[System],
+    complete: Vec<System>,
+    request: &Request<'_>,
+    before: Option<&dyn Fn() -> Option<System>>,
 ) -> Result<System, Missed> {
     let packs = request.pcpus != usize::MAX;
     let open = Open { packs, lenient: request.lenient, ..Open::of(system) };
@@ -173,7 +189,9 @@ pub(super) fn search(
             search.take(candidate);
         }
     }
-    search.run(decided)
+    let found = search.run(decided);
+    let (Err(_), Some(before)) = (&found, before) else { return found };
+    before().or_else(|| search.in_other_orders(decided)).map_or(found, Ok)
 }
 
 struct Search<'j, 'a> {
@@ -199,7 +217,7 @@ struct Search<'j, 'a> {
 }
 
 impl Search<'_, '_> {
-    fn run(mut self, decided: &[System]) -> Result<System, Missed> {
+    fn run(&mut self, decided: &[System]) -> Result<System, Missed> {
         self.starts(decided);
         if self.holding.is_empty() {
             self.changes();
@@ -212,6 +230,21 @@ impl Search<'_, '_> {
         let value = |system: &&System| value(self.limits.as_ref(), system);
         let found = self.holding.iter().min_by_key(value).cloned();
         found.ok_or(Missed { candidates, best })
+    }
+
+    /// Searches again, with a part of the effort, where VCPUs of a PCPU may have any order.
+    fn in_other_orders(&mut self, decided: &[System]) -> Option<System> {
+        if !priorities::can_differ(self.system, &self.open) {
+            return None;
+        }
+        self.judge.renew(self.request.effort / OTHER_ORDERS);
+        self.open.orders = true;
+        if let Some(patterns) = self.patterns {
+            patterns.orders.replace(Some(self.open.clone()));
+            self.seen.clear();
+            self.structures.clear();
+        }
+        self.run(decided).ok()
     }
 
     /// Returns true if no more has to be tried.
@@ -332,6 +365,8 @@ fn decisions(system: &System) -> Vec<u64> {
         all_of.push(vcpu.pcpu.as_ref().map_or(u64::MAX, |pcpu| pcpu.value));
         let budget = vcpu.server.as_ref().and_then(|server| server.class.value.budget());
         all_of.extend(budget.map_or([0; 2], |it| [it.budget.0, it.period.0]));
+        let priority = vcpu.server.as_ref().and_then(|server| server.priority.as_ref());
+        all_of.push(priority.map_or(0, |priority| priority.value));
     }
     all_of.extend(kinds::decisions(system));
     for vm in &system.vms {

@@ -16,6 +16,7 @@ use super::least::least;
 use super::nearby::{limit_mut, room};
 use super::pcpus::{At, all, given, vcpu};
 use super::percent::{exactly, tenths, tenths_up};
+use super::priorities;
 use super::problem::grain;
 use super::whole::judge::Judge;
 use super::whole::longer::slack_of;
@@ -71,7 +72,13 @@ pub fn reasons(open: &System, planned: &System) -> Vec<Reason> {
         value: decision.value(&planned),
         trials: why.trials(decision),
     };
-    choices.into_iter().chain(decision::open(open)).map(reason).collect()
+    // The order of periods needs no reason.
+    let is_other = |it: &Decision| {
+        matches!(it, Decision::Order(pcpu)
+        if !priorities::decided_on(&planned, &Open::of(open), *pcpu).is_empty())
+    };
+    let orders = decision::orders(open).into_iter().filter(is_other);
+    choices.into_iter().chain(decision::open(open)).chain(orders).map(reason).collect()
 }
 
 struct Why<'a> {
@@ -88,6 +95,7 @@ impl Why<'_> {
         match decision {
             Decision::Server(at) => self.server(at),
             Decision::Pcpu(at) => self.pcpus(at),
+            Decision::Order(pcpu) => self.order(pcpu),
             Decision::Task(at) => self.tasks(at),
             Decision::Colors(vm) => self.colors(vm),
             Decision::Limit(vm, vcpu) => self.limit(vm, vcpu),
@@ -270,10 +278,20 @@ impl Why<'_> {
             }
             let mut system = self.planned.clone();
             let place = system.vms[at.0].name.place.clone();
+            // The orders of both PCPUs would be decided again.
+            for pcpu in given(self.planned, at).into_iter().chain([pcpu]) {
+                priorities::clear_pcpu(&mut system, &Open::of(self.open), pcpu);
+            }
             system.vms[at.0].vcpus[at.1].pcpu = Some(Located::new(pcpu as u64, &place));
             self.trial(words, &system)
         });
         tried.collect()
+    }
+
+    fn order(&self, pcpu: usize) -> Vec<Trial> {
+        let mut system = self.planned.clone();
+        priorities::clear_pcpu(&mut system, &Open::of(self.open), pcpu);
+        vec![self.trial("by period".into(), &system)]
     }
 
     fn tasks(&self, (vm, task): At) -> Vec<Trial> {

@@ -107,6 +107,9 @@ fn reopen(given: &Vm, again: &mut Vm) {
             again.pcpu = None;
         }
         let (Some(server), Some(decided)) = (&given.server, &mut again.server) else { continue };
+        if server.priority.is_none() {
+            decided.priority = None;
+        }
         let (before, after) = (server.class.value, decided.class.value);
         let same_kind = before.as_str() == after.as_str();
         let period = |class: plan::Class| class.budget().map(|budget| budget.period);

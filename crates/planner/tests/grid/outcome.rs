@@ -111,7 +111,8 @@ pub fn plan(system: &System) -> (Found, Time) {
     (found, time)
 }
 
-fn complete_in_time(system: &System, candidates: u64) -> (Found, Time, System) {
+/// Plans a system with at most so many candidates; and the processor time.
+pub fn complete_in_time(system: &System, candidates: u64) -> (Found, Time, System) {
     let start = processor_time();
     let mut completed = system.clone();
     let enough = |tried| tried >= candidates;

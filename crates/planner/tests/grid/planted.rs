@@ -23,8 +23,13 @@ const PART: f64 = 0.995;
 /// that was drawn holds with no work.
 pub fn draw(number: u64) -> Option<Draft> {
     let mut random = Random::new(19, number);
-    let plan = plan(&mut random);
-    let holds = |work: f64| judge::passes(&read(&with_work(&plan, work)));
+    let plan = loaded(&plan(&mut random))?;
+    Some(open(&plan, &mut random))
+}
+
+/// Returns a plan with nearly the most work with which it holds; `None` if it holds with none.
+pub fn loaded(plan: &Draft) -> Option<Draft> {
+    let holds = |work: f64| judge::passes(&read(&with_work(plan, work)));
     let (mut yes, mut no) = (0.02, 1.1);
     if !holds(yes) {
         return None;
@@ -33,8 +38,8 @@ pub fn draw(number: u64) -> Option<Draft> {
         let middle = (yes + no) / 2.0;
         if holds(middle) { yes = middle } else { no = middle }
     }
-    let plan = with_work(&plan, yes * PART);
-    judge::passes(&read(&plan)).then(|| open(&plan, &mut random))
+    let plan = with_work(plan, yes * PART);
+    judge::passes(&read(&plan)).then_some(plan)
 }
 
 fn with_work(draft: &Draft, work: f64) -> Draft {

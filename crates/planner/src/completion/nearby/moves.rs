@@ -8,9 +8,10 @@ use system::plan::Budget;
 use super::super::decision::Decision;
 use super::super::pcpus::{At, all, given, vcpu};
 use super::super::problem::grain;
+use super::super::whole::fill::members;
 use super::super::whole::finish;
 use super::super::whole::open::Open;
-use super::super::{periods, set_class};
+use super::super::{periods, priorities, set_class};
 use super::{State, Walk, budget, limit_mut, room};
 
 /// Parts of what a budget can have more or less.
@@ -24,6 +25,7 @@ impl Walk<'_> {
             match decision {
                 Decision::Server(at) => self.servers(from, at, &mut moves),
                 Decision::Pcpu(at) => self.pcpus(&from.system, at, &mut moves),
+                Decision::Order(pcpu) => self.orders(from, pcpu, &mut moves),
                 Decision::Task(at) => self.tasks(&from.system, at, &mut moves),
                 Decision::Colors(vm) => self.colors(&from.system, vm, &mut moves),
                 Decision::Limit(vm, vcpu) => self.limits(from, vm, vcpu, &mut moves),
@@ -102,6 +104,9 @@ impl Walk<'_> {
             }
             let mut system = from.clone();
             let place = from.vms[at.0].name.place.clone();
+            for pcpu in given(from, at).into_iter().chain([pcpu]) {
+                priorities::clear_pcpu(&mut system, &self.parts, pcpu);
+            }
             system.vms[at.0].vcpus[at.1].pcpu = Some(Located::new(pcpu as u64, &place));
             if let Some(now) = budget(&system, at).filter(|_| self.parts.budgets.contains(&at)) {
                 let mut filled = system.clone();
@@ -111,6 +116,25 @@ impl Walk<'_> {
                 set_class(&mut filled, at, |class| class.with_budget(budget));
                 moves.push(filled);
             }
+            moves.push(system);
+        }
+    }
+
+    /// Neighbours in the other order, where the plan does not hold; and the order of periods.
+    fn orders(&self, from: &State, pcpu: usize, moves: &mut Vec<System>) {
+        let here = members(&from.system, pcpu);
+        if from.lateness.is_none() || !priorities::are_open(&self.parts, &here) {
+            return;
+        }
+        if !priorities::decided_on(&from.system, &self.parts, pcpu).is_empty() {
+            let mut system = from.system.clone();
+            priorities::clear_pcpu(&mut system, &self.parts, pcpu);
+            moves.push(system);
+        }
+        for place in priorities::exchanges(&from.system, &here) {
+            let (mut system, mut order) = (from.system.clone(), here.clone());
+            order.swap(place, place + 1);
+            priorities::set(&mut system, pcpu, &order);
             moves.push(system);
         }
     }

@@ -7,7 +7,7 @@ use system::description::{Located, System, Vm};
 use system::plan::Budget;
 
 use super::super::pcpus::{At, all, given, vcpu};
-use super::super::set_class;
+use super::super::{priorities, set_class};
 use super::choices::Choices;
 use super::judge::Judge;
 use super::patterns::{Need, Patterns};
@@ -143,7 +143,7 @@ impl Descent<'_, '_, '_> {
         let moved = self.movable(here, random)?;
         let to = *random.of(&self.shared(system))?;
         (given(system, moved) != Some(to)).then(|| {
-            let change = Change::of(system, &[moved.0]);
+            let change = self.leave_orders(system, &[moved], to);
             set_pcpu(system, moved, to);
             change
         })
@@ -154,11 +154,25 @@ impl Descent<'_, '_, '_> {
         let other = *random.of(&self.choices.open.pcpus)?;
         let (from, to) = (given(system, one)?, given(system, other)?);
         (from != to).then(|| {
-            let change = Change::of(system, &[one.0, other.0]);
+            let change = self.leave_orders(system, &[one, other], to);
             set_pcpu(system, one, to);
             set_pcpu(system, other, from);
             change
         })
+    }
+
+    /// Begins a change of the PCPUs of some VCPUs. An order that was decided on one of these PCPUs
+    /// does not hold any more.
+    fn leave_orders(&self, system: &mut System, moved: &[At], to: usize) -> Change {
+        let open = &self.choices.open;
+        let from = moved.iter().filter_map(|&at| given(system, at));
+        let pcpus: Vec<usize> = from.chain([to]).collect();
+        let decided: Vec<At> =
+            pcpus.iter().flat_map(|&pcpu| priorities::decided_on(system, open, pcpu)).collect();
+        let vms: Vec<usize> = moved.iter().chain(&decided).map(|at| at.0).collect();
+        let change = Change::of(system, &vms);
+        priorities::clear(system, &decided);
+        change
     }
 
     /// A task to another VCPU of its VM, and if it `swaps` one from there back.

@@ -25,6 +25,7 @@ const KNOWN: usize = 10;
 /// Judges complete descriptions, and counts the effort.
 pub struct Judge<'a> {
     request: &'a Request<'a>,
+    effort: Cell<u64>,
     spent: Cell<u64>,
     stopped: Cell<bool>,
     /// Verdicts on the VCPUs of a PCPU, where PCPUs do not affect each other.
@@ -118,8 +119,16 @@ impl Share {
 impl<'a> Judge<'a> {
     /// Returns a judge for this request, with all of its effort.
     pub fn new(request: &'a Request<'a>) -> Self {
-        let (spent, stopped) = (Cell::new(0), Cell::new(false));
-        Self { request, spent, stopped, known: RefCell::default(), memo: RefCell::default() }
+        let (effort, spent) = (Cell::new(request.effort), Cell::new(0));
+        let stopped = Cell::new(false);
+        Self {
+            request,
+            effort,
+            spent,
+            stopped,
+            known: RefCell::default(),
+            memo: RefCell::default(),
+        }
     }
 
     /// Returns true if the search has to end.
@@ -128,11 +137,17 @@ impl<'a> Judge<'a> {
             self.stopped.set(true);
             return true;
         }
-        let is_spent = self.spent.get() >= self.request.effort;
+        let is_spent = self.spent.get() >= self.effort.get();
         if let Some(ran_out) = self.request.ran_out.filter(|_| is_spent) {
             ran_out.set(true);
         }
         is_spent
+    }
+
+    /// Begins again, with this effort.
+    pub fn renew(&self, effort: u64) {
+        self.effort.set(effort);
+        self.spent.set(0);
     }
 
     /// Returns the effort that was spent.
@@ -142,7 +157,7 @@ impl<'a> Judge<'a> {
 
     /// Returns the part of the effort that was spent, in millionths.
     pub fn spent_ppm(&self) -> u64 {
-        self.spent.get().saturating_mul(WHOLE) / self.request.effort.max(1)
+        self.spent.get().saturating_mul(WHOLE) / self.effort.get().max(1)
     }
 
     /// Judges a complete description; `None` if it is no plan.

@@ -15,6 +15,8 @@ pub struct Open {
     pub tasks: Vec<At>,
     /// VCPUs with a server whose PCPUs are open.
     pub pcpus: Vec<At>,
+    /// VCPUs with a server whose priorities are not given.
+    pub priorities: Vec<At>,
     /// VMs whose colours are open.
     pub colors: Vec<usize>,
     /// True if limits of memory accesses are open.
@@ -23,6 +25,8 @@ pub struct Open {
     pub kinds: Kinds,
     /// True if PCPUs without VCPUs are to stay so.
     pub packs: bool,
+    /// True if VCPUs of a PCPU may have another order than that of their periods.
+    pub orders: bool,
     /// True if VCPUs without tasks need not get their budgets in each period.
     pub lenient: bool,
 }
@@ -42,10 +46,14 @@ impl Open {
             pcpus: vcpus()
                 .filter(|&at| server(at).is_some() && given(system, at).is_none())
                 .collect(),
+            priorities: vcpus()
+                .filter(|&at| server(at).is_some_and(|it| it.priority.is_none()))
+                .collect(),
             colors: vms.filter(|&vm| system.vms[vm].colors_open.is_some()).collect(),
             limits: system.limits_open(),
             kinds: Kinds::of(system),
             packs: false,
+            orders: false,
             lenient: false,
         }
     }

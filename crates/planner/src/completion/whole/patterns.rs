@@ -18,7 +18,7 @@ use super::super::budgets::without_tasks;
 use super::super::change::percent_less;
 use super::super::pcpus::{At, all, given, late, order, priorities_fit, vcpu};
 use super::super::problem::grain;
-use super::super::set_class;
+use super::super::{priorities, set_class};
 use super::judge::{Judge, WHOLE, is_separable};
 use super::open::{Kinds, Open};
 use super::utilization::utilization;
@@ -47,6 +47,8 @@ pub struct Patterns<'j, 'a> {
     grain: u64,
     /// The longest time for which the hypervisor serves no interrupt.
     late: Duration,
+    /// What is open, if VCPUs may have another order than that of their periods.
+    pub orders: RefCell<Option<Open>>,
     /// True if budgets may be larger than the least, by a small part of the period: that is quick.
     pub is_rough: Cell<bool>,
     known: RefCell<HashMap<Vec<u64>, Option<u64>>>,
@@ -63,6 +65,8 @@ pub struct Need {
     pub cost: u64,
     /// The least budgets of those that are open.
     pub budgets: Vec<(At, Budget)>,
+    /// PCPUs where the order of VCPUs is another one than in the description, and this order.
+    pub orders: Vec<(usize, Vec<At>)>,
     /// The PCPUs that have too little.
     pub short: Vec<usize>,
 }
@@ -82,6 +86,7 @@ impl Need {
         self.lack = self.lack.saturating_add(other.lack);
         self.cost = self.cost.saturating_add(other.cost);
         self.budgets.extend(other.budgets);
+        self.orders.extend(other.orders);
         self.short.extend(other.short);
     }
 }
@@ -113,6 +118,7 @@ impl<'j, 'a> Patterns<'j, 'a> {
             bare: RefCell::new(bare),
             grain,
             late,
+            orders: RefCell::default(),
             is_rough: Cell::new(false),
             known: RefCell::default(),
             excesses: RefCell::default(),
@@ -139,6 +145,11 @@ impl<'j, 'a> Patterns<'j, 'a> {
         let mut sum = Need::default();
         for (pcpu, here) in on.iter().enumerate() {
             let mut need = self.of(system, here, console == pcpu);
+            if need.lack > 0
+                && let Some(open) = &*self.orders.borrow()
+            {
+                need = self.reordered(system, open, pcpu, here, (need, console == pcpu));
+            }
             if need.lack > 0 {
                 need.short.push(pcpu);
             }
@@ -149,19 +160,68 @@ impl<'j, 'a> Patterns<'j, 'a> {
 
     /// Returns what these VCPUs need if they have a PCPU.
     pub fn of(&self, system: &System, here: &[At], console: bool) -> Need {
-        let (mut mine, others): (Vec<At>, Vec<At>) = here.iter().partition(|&&at| {
-            let server = vcpu(system, at).server.as_ref();
-            server.is_some_and(|it| it.class.value.budget().is_some())
-        });
+        let (mut mine, others) = with_budget(system, here);
         mine.sort_by_key(|&at| order(system, at));
+        self.in_order(system, (&mine, &others), console)
+    }
+
+    /// Returns the same in the best order that is found: that of the description, or of the most
+    /// urgent tasks, with neighbours exchanged as long as less is wanting.
+    fn reordered(
+        &self,
+        system: &System,
+        open: &Open,
+        pcpu: usize,
+        here: &[At],
+        (need, console): (Need, bool),
+    ) -> Need {
+        let (mut mine, others) = with_budget(system, here);
+        mine.sort_by_key(|&at| order(system, at));
+        if !priorities::are_open(open, &mine) {
+            return need;
+        }
+        let of = |order: &[At]| self.in_order(system, (order, &others), console);
+        let urgent = priorities::by_urgency(system, &mine);
+        let mut best = (need, mine.clone());
+        for start in [mine, urgent] {
+            let mut now = (of(&start), start);
+            loop {
+                if now.0.key() < best.0.key() {
+                    best = now.clone();
+                }
+                if best.0.holds() || self.judge.is_done() {
+                    break;
+                }
+                let next = priorities::exchanges(system, &now.1).into_iter().map(|place| {
+                    let mut order = now.1.clone();
+                    order.swap(place, place + 1);
+                    (of(&order), order)
+                });
+                let Some(next) = next.min_by_key(|(need, _)| need.key()) else { break };
+                if next.0.key() >= now.0.key() {
+                    break;
+                }
+                now = next;
+            }
+            if best.0.holds() {
+                break;
+            }
+        }
+        let (mut need, order) = best;
+        need.orders.push((pcpu, order));
+        need
+    }
+
+    /// Returns what VCPUs with budgets, in this order, and others need if they have a PCPU.
+    fn in_order(&self, system: &System, (mine, others): (&[At], &[At]), console: bool) -> Need {
         let mut need = Need::default();
-        if !priorities_fit(system, &mine) {
+        if !priorities_fit(system, mine) {
             need.lack = WHOLE;
         }
         // Without a server, it has all of its PCPU.
         for &at in others.iter().filter(|&&at| vcpu(system, at).server.is_none()) {
-            let fits = self.fits(system, at, None, (&[], &mine), console);
-            if !fits || here.len() > 1 {
+            let fits = self.fits(system, at, None, (&[], mine), console);
+            if !fits || mine.len() + others.len() > 1 {
                 need.lack += WHOLE;
             }
         }
@@ -172,7 +232,7 @@ impl<'j, 'a> Patterns<'j, 'a> {
             let Some((class, open)) = server.map(|it| (it.class.value, it.open)) else { continue };
             let Some(Budget { budget, period }) = class.budget() else { continue };
             let given = (!open).then_some(budget);
-            let below: Vec<At> = mine[place + 1..].iter().chain(&others).copied().collect();
+            let below: Vec<At> = mine[place + 1..].iter().chain(others).copied().collect();
             let left = Budget::WHOLE.saturating_sub(taken);
             let most = left * u128::from(period.0) / Budget::WHOLE;
             let found = self.least(system, at, given, (&above, &below), most as u64, console);
@@ -391,6 +451,14 @@ impl<'j, 'a> Patterns<'j, 'a> {
     }
 }
 
+/// Returns the VCPUs with budgets, and the others.
+fn with_budget(system: &System, here: &[At]) -> (Vec<At>, Vec<At>) {
+    here.iter().partition(|&&at| {
+        let server = vcpu(system, at).server.as_ref();
+        server.is_some_and(|it| it.class.value.budget().is_some())
+    })
+}
+
 /// Returns the tasks of a VCPU, by their indices in the VM.
 fn tasks_of(system: &System, (vm, index): At) -> impl Iterator<Item = usize> + use<'_> {
     let tasks = system.vms[vm].tasks.iter().enumerate();
@@ -414,10 +482,13 @@ pub fn reopened(mut system: System, open: &Open) -> System {
     system
 }
 
-/// Returns the description with these budgets.
+/// Returns the description with these budgets and orders.
 pub fn with_budgets(mut system: System, need: &Need) -> System {
     for &(at, budget) in &need.budgets {
         set_class(&mut system, at, |class| class.with_budget(budget));
+    }
+    for (pcpu, order) in &need.orders {
+        priorities::set(&mut system, *pcpu, order);
     }
     super::close(&mut system);
     system

@@ -6,7 +6,8 @@ use system::plan::Budget;
 
 use super::super::memory::Limits;
 use super::super::pcpus::{At, all, given, order, priorities_fit, vcpu};
-use super::super::set_class;
+use super::super::{priorities, set_class};
+use super::bases;
 use super::candidate::Candidate;
 use super::fill::{Weights, fill, members};
 use super::judge::{Judge, Lateness, Share, WHOLE};
@@ -19,6 +20,8 @@ use super::utilization::utilization;
 const WEIGHINGS: usize = 6;
 /// Changes that are tried before one that helps little is enough.
 const TRIALS: usize = 24;
+/// In another order, budgets begin in proportion to what tasks need, and this, in millionths of a PCPU.
+const PLUS: u64 = WHOLE / 20;
 
 /// Returns the best candidate that is found from this one by at most so many changes.
 pub fn repair(
@@ -45,7 +48,8 @@ pub fn repair(
         };
         // What is nearly as good may be better with other weights.
         let near = Lateness { sum: best.lateness().sum / 4 * 5, worst: u64::MAX };
-        if !next.holds() && next.lateness() <= near {
+        // In another order, other weights are the right ones.
+        if !next.holds() && (open.orders || next.lateness() <= near) {
             next = weigh(judge, open, next);
         }
         if next.lateness() < best.lateness() {
@@ -135,6 +139,9 @@ pub fn change(
         true => *random.of(&from.judgement.vcpus)?,
         false => **random.of(&bad)?,
     };
+    if open.orders && random.below(3) == 0 {
+        return reorder(open, from, &it, random);
+    }
     if !open.kinds.is_empty() && random.below(3) == 0 {
         return kinds::change(open, from, &it, random);
     }
@@ -167,7 +174,11 @@ fn shared(open: &Open, system: &System) -> Vec<usize> {
         .collect()
 }
 
-fn set_pcpu(system: &mut System, (vm, vcpu): At, pcpu: usize) {
+/// Puts a VCPU onto another PCPU. An order that was decided on one of them does not hold any more.
+fn set_pcpu(system: &mut System, open: &Open, (vm, vcpu): At, pcpu: usize) {
+    for pcpu in given(system, (vm, vcpu)).into_iter().chain([pcpu]) {
+        priorities::clear_pcpu(system, open, pcpu);
+    }
     let place = system.vms[vm].name.place.clone();
     system.vms[vm].vcpus[vcpu].pcpu = Some(Located::new(pcpu as u64, &place));
 }
@@ -197,7 +208,7 @@ fn move_vcpu(
     let some: Vec<usize> = (0..2).filter_map(|_| random.of(&to).copied()).collect();
     let to = some.into_iter().min_by_key(|&pcpu| slack(pcpu))?;
     let (mut system, weights) = (from.system.clone(), from.weights.clone());
-    set_pcpu(&mut system, moved, to);
+    set_pcpu(&mut system, open, moved, to);
     refill(&mut system, open, weights, [here, to])
 }
 
@@ -215,8 +226,8 @@ fn swap(
     let there = *random.of(&to)?;
     let other = *random.of(&movable(open, &from.system, there))?;
     let (mut system, weights) = (from.system.clone(), from.weights.clone());
-    set_pcpu(&mut system, one, there);
-    set_pcpu(&mut system, other, here);
+    set_pcpu(&mut system, open, one, there);
+    set_pcpu(&mut system, open, other, here);
     refill(&mut system, open, weights, [here, there])
 }
 
@@ -234,6 +245,37 @@ fn refill(
         fill(system, open, &weights, pcpu);
     }
     Some((system.clone(), weights))
+}
+
+/// Two VCPUs of the PCPU, one of which follows the other, in the other order: two with the same
+/// period as often as any.
+fn reorder(
+    open: &Open,
+    from: &Candidate,
+    it: &Share,
+    random: &mut Random,
+) -> Option<(System, Weights)> {
+    let pcpu = it.pcpu as usize;
+    let mut here = members(&from.system, pcpu);
+    if !priorities::are_open(open, &here) {
+        return None;
+    }
+    let places = priorities::exchanges(&from.system, &here);
+    let place = match random.below(2) {
+        0 => *places.first()?,
+        _ => *random.of(&places)?,
+    };
+    here.swap(place, place + 1);
+    let (mut system, mut weights) = (from.system.clone(), from.weights.clone());
+    priorities::set(&mut system, pcpu, &here);
+    let needs = bases::weights(&system);
+    for (vm, index) in here {
+        let need = needs.of((vm, index));
+        weights.vcpus[vm][index] = if need > 0 { need + PLUS } else { 0 };
+    }
+    weights.caps[pcpu] = WHOLE;
+    fill(&mut system, open, &weights, pcpu);
+    Some((system, weights))
 }
 
 /// A task of the VCPU to another VCPU of its VM.

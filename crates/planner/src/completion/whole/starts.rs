@@ -11,6 +11,7 @@ use super::kinds;
 use super::place::{Way, place};
 use super::{Search, close, decisions};
 use crate::completion::pcpus::{all, given};
+use crate::completion::priorities;
 
 /// Periods, the most useful first.
 const PERIODS: [Periods; 13] = [
@@ -182,6 +183,9 @@ impl Search<'_, '_> {
         let weights = BUDGETS[budgets].weights(placed, &base.needs);
         let mut filled = placed.clone();
         close(&mut filled);
+        if self.open.orders {
+            priorities::set_by_urgency(&mut filled, &self.open);
+        }
         for pcpu in 0..filled.platform.value.cpus.len() {
             fill(&mut filled, &self.open, &weights, pcpu);
         }
