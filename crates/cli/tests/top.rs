@@ -165,6 +165,10 @@ fn ctrl_c_leaves_the_terminal_as_it_was() {
         let before = tcgetattr(&theirs).expect("modes");
         let folder = tempfile::tempdir().expect("a folder");
         let file = system(folder.path(), false);
+        // It runs until a key ends it.
+        let text = std::fs::read_to_string(&file).expect("it was written");
+        std::fs::write(&file, text.replace("tasks.ms=3000", "tasks.ms=600000"))
+            .expect("it is ours");
         let errors = folder.path().join("errors");
         let copy = || Stdio::from(theirs.try_clone().expect("a copy"));
         let mut child = command("top", &file, &["--interval", "100ms"])
