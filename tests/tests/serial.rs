@@ -34,6 +34,8 @@ fn bytes_go_both_ways() {
 
 /// One end writes to its registers whatever and whenever it can: the other one is interrupted as often as the line lets it,
 /// and gets all bytes in order.
+///
+/// Stands behind P21 of the safety manual.
 #[test]
 fn a_flood_is_limited() {
     let run = Case::new("serial-flood")
@@ -51,6 +53,8 @@ fn a_flood_is_limited() {
 }
 
 /// A sender that has filled the line waits until the other end reads: nothing is lost or comes twice.
+///
+/// Stands behind P21 of the safety manual.
 #[test]
 fn a_full_line_loses_nothing() {
     for platform in ["qemu-virt", "raspberry-pi-4"] {

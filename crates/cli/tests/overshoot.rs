@@ -238,6 +238,8 @@ fn vms_alone_exceed_their_budgets_by_less_than_is_counted() {
 
 /// What is done at the ends of serial lines comes on top, for each line of a VM: where a VCPU has its PCPU for itself, and where others
 /// share it, of which those that wait are told something, too.
+///
+/// Stands behind P12 of the safety manual.
 #[test]
 fn serial_lines_add_what_is_counted_for_each() {
     for lines in [1, 8] {

@@ -149,6 +149,8 @@ fn interference(wcet: &str, accesses: u64, others: &[u32]) -> u64 {
 }
 
 /// The hypervisor accesses memory for the console, also on a PCPU without VCPUs: three times in each millisecond.
+///
+/// Stands behind P8 of the safety manual.
 #[test]
 fn the_console_delays_tasks_of_other_pcpus() {
     let each = 20 * policy::bandwidth::overshoot::CONSOLE;
