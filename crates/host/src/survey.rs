@@ -2,6 +2,7 @@
 //!
 //! Everything is read from files, below a folder that is `/` on the host itself, and nothing is changed.
 
+mod cache;
 mod colors;
 mod cpus;
 mod files;
@@ -10,6 +11,7 @@ mod rights;
 
 use std::path::Path;
 
+pub use cache::{HostCache, last_level_cache};
 use files::Files;
 use serde::Serialize;
 

@@ -9,7 +9,7 @@ mod machine;
 mod refusals;
 mod survey;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::boot::{Ran, Running};
 use crate::deadlines::Times;
@@ -42,6 +42,7 @@ pub fn check(system: &System) -> Result<Vec<String>, Failure> {
     let mut remarks = survey::check(system)?;
     remarks.extend(refusals::without_meaning(system));
     remarks.extend(colors::remark(system));
+    remarks.extend(colors::other_cache(system, Path::new("/")));
     Ok(remarks)
 }
 

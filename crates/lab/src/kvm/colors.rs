@@ -1,8 +1,12 @@
 //! What a run shows of the frames of VMs with colours.
 
+use std::path::Path;
+
 use host::colors::{Findings, VmFindings};
+use host::survey::{HostCache, last_level_cache};
 use report::verdicts::{Row, Rule};
 use serde::Serialize;
+use units::Bytes;
 
 use crate::load::System;
 use crate::verdicts::places;
@@ -22,6 +26,31 @@ pub fn remark(system: &System) -> Option<String> {
              the cache"
         )
     })
+}
+
+/// Returns why the colours of VMs may divide no cache of this host: it has another one than the platform says, or Linux does not tell.
+pub fn other_cache(system: &System, root: &Path) -> Option<String> {
+    let vms = &system.plan.vms;
+    let colored = vms.iter().find(|vm| vm.colors().is_some())?;
+    let stated = system.description.as_deref()?.platform.value.colors().ok()?.cache();
+    let pcpu = colored.vcpus.first()?.pcpu.0 as usize;
+    let cpu = system.plan.platform.cpus.get(pcpu)?.0 as usize;
+    let shown =
+        |bytes, ways, line| format!("{} in {ways} ways with lines of {line} bytes", Bytes(bytes));
+    let says = shown(stated.bytes(), stated.ways(), stated.line_bytes());
+    let said = match last_level_cache(root, cpu) {
+        Some(HostCache { bytes, ways, line_bytes })
+            if (bytes, ways, line_bytes)
+                == (stated.bytes(), stated.ways(), stated.line_bytes()) =>
+        {
+            return None;
+        }
+        Some(HostCache { bytes, ways, line_bytes }) => {
+            format!("Linux says that this host has {}", shown(bytes, ways, line_bytes))
+        }
+        None => "Linux does not tell that of this host".into(),
+    };
+    Some(format!("colours divide a last-level cache of {says}, as the platform says, and {said}"))
 }
 
 /// The frames of VMs with colours, as they were found until the end of a run.
