@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use image::without_path;
 use tempfile::TempDir;
 
+use super::execute::TRACE;
 use crate::failure::Failure;
 
 /// The page for people.
@@ -19,6 +20,9 @@ pub const PLAN: &str = "with.plan.dts";
 /// The plan without isolation.
 pub const PLAN_WITHOUT: &str = "without.plan.dts";
 
+/// The folders of runs.
+const RUNS: [&str; 2] = ["with", "without"];
+
 /// A folder in which results are gathered beside those that are there.
 pub struct Folder {
     path: PathBuf,
@@ -29,6 +33,17 @@ pub struct Folder {
 impl Folder {
     /// Made before anything is run: a name that cannot be is known at once.
     pub fn create(path: &Path) -> Result<Self, Failure> {
+        // A folder of a run takes the place of an earlier one, and of nothing else.
+        for place in RUNS.map(|name| path.join(name)) {
+            let is_empty = || fs::read_dir(&place).is_ok_and(|mut it| it.next().is_none());
+            if place.symlink_metadata().is_ok() && !place.join(TRACE).exists() && !is_empty() {
+                let text = format!(
+                    "{} is in the way: it is no run of an earlier proof\nhelp: move it, or name another folder with `-o`",
+                    place.display()
+                );
+                return Err(Failure::new("output", text));
+            }
+        }
         let gather = || {
             fs::create_dir_all(path)?;
             tempfile::Builder::new().prefix(".proof-").tempdir_in(path).map_err(without_path)
@@ -116,11 +131,11 @@ mod tests {
         };
         for text in ["one", "two"] {
             let mut folder = Folder::create(&path).expect("a folder");
-            fs::write(folder.of_run("with").expect("a run").join("trace"), text).expect("a trace");
+            fs::write(folder.of_run("with").expect("a run").join(TRACE), text).expect("a trace");
             folder.write(PAGE, text.as_bytes()).expect("a page");
             folder.finish().expect("it is there");
             assert_eq!(names(), [PAGE, "with"]);
-            for file in [PAGE, "with/trace"] {
+            for file in [PAGE, "with/run.trace"] {
                 assert_eq!(fs::read_to_string(path.join(file)).expect("a file"), text);
             }
         }
@@ -132,5 +147,21 @@ mod tests {
         let empty = parent.path().join("empty");
         drop(Folder::create(&empty).expect("a folder"));
         assert!(!empty.exists());
+    }
+
+    #[test]
+    fn what_is_no_run_is_not_replaced() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let run = folder.path().join("with");
+        fs::create_dir(&run).expect("a folder");
+        fs::write(folder.path().join("mine"), "mine").expect("a file");
+        assert!(Folder::create(folder.path()).is_ok(), "an empty folder is nobody's");
+        fs::write(run.join("thesis.txt"), "mine").expect("a file");
+        let refused = Folder::create(folder.path()).err().expect("it is in the way").to_string();
+        assert!(refused.contains("with is in the way"), "{refused}");
+        fs::write(run.join(TRACE), "").expect("a file");
+        assert!(Folder::create(folder.path()).is_ok(), "it is a run");
+        fs::write(folder.path().join("without"), "mine").expect("a file");
+        assert!(Folder::create(folder.path()).is_err(), "a file is no run");
     }
 }
