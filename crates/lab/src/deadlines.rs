@@ -103,7 +103,9 @@ impl Tasks {
                 deadline_ns: task.deadline_ns,
                 bound_ns: bound,
                 jobs: marked.map_or(0, |it| it.jobs).max(told.map_or(0, |it| it.jobs)),
-                misses: marked.map_or(0, |it| it.missed).max(told.map_or(0, |it| it.misses)),
+                misses: marked
+                    .map_or(0, |it| it.missed)
+                    .max(told.map_or(0, |it| it.missed(task.deadline_ns))),
                 response_min_ns: times.iter().min().copied().or(told.map(|it| it.response_min_ns)),
                 response_mean_ns: mean(times).or(told.map(|it| it.response_mean_ns)),
                 response_max_ns: marked
@@ -216,7 +218,9 @@ impl Tasks {
             Times::Exact => return self.lost_note().into_iter().collect(),
             Times::Turns => "CPUs of QEMU take turns of 1 ms and more: see `--short-turns`",
             Times::Host => "that is the time of this host",
-            Times::Measured => "Linux took more time than the platform's `[overheads]` say",
+            Times::Measured => {
+                "Linux took more time than the platform's `[overheads]` say, or jobs execute longer than described"
+            }
         };
         let above = self.all.iter().filter_map(|task| {
             let above = above_bound(task)?;

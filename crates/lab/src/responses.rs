@@ -26,7 +26,7 @@ pub fn responses(trace: &Trace, known: Option<&Known>) -> BTreeMap<Key, Response
             if let Some(told) = vm.and_then(|vm| vm.tasks.iter().find(|it| it.name == task.name)) {
                 let all = it.get_or_insert_default();
                 all.jobs = all.jobs.max(told.jobs);
-                all.missed = all.missed.max(told.misses);
+                all.missed = all.missed.max(told.missed(Some(deadline)));
                 all.max_ns = all.max_ns.max(Some(told.response_max_ns));
             }
             found.extend(it.map(|it| ((id, number), it)));

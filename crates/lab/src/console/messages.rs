@@ -34,6 +34,15 @@ pub struct Told {
     pub response_max_ns: u64,
 }
 
+impl Told {
+    /// Returns the number of deadlines that were missed. The guest may count by another deadline than the described one: if its longest
+    /// response is above that, at least one was missed.
+    pub fn missed(&self, deadline_ns: Option<u64>) -> u64 {
+        let is_late = deadline_ns.is_some_and(|deadline| self.response_max_ns > deadline);
+        self.misses.max(u64::from(is_late))
+    }
+}
+
 /// Returns the value of `key=value` among words.
 fn value<'a>(words: &'a str, key: &str) -> Option<&'a str> {
     words.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
@@ -62,11 +71,11 @@ pub fn report(summary: &str) -> Option<(&str, Report)> {
     Some((value(summary, "vm")?, report))
 }
 
-/// Reads `linux: measure FAILED: why`, which any guest can print: returns the failure and its
+/// Reads `linux: measure FAILED: why` or `tasks: FAILED: why`, which any guest can print: returns the failure and its
 /// reason.
 pub fn failed(text: &str) -> Option<&str> {
     let (_, what) = text.trim().split_once(": ")?;
-    let (_, rest) = what.split_once(" FAILED")?;
+    let rest = what.strip_prefix("FAILED").or_else(|| Some(what.split_once(" FAILED")?.1))?;
     (rest.is_empty() || rest.starts_with(": ")).then_some(what)
 }
 

@@ -234,11 +234,17 @@ mod tests {
         let known = known(&[
             "[rt   ] blink: task fast period_us=5 jobs=3 misses=3 response_min_ns=1 \
              response_mean_ns=1 response_max_ns=1\n[linux] linux: measure FAILED: no CPU\n\
-             [linux] linux: FAILEDNESS\n[rt   ] some words: task x period_us=1\n[rt   ] irq: line FAILED\n",
+             [linux] linux: FAILEDNESS\n[rt   ] some words: task x period_us=1\n[rt   ] irq: line FAILED\n\
+             [rt   ] tasks: FAILED: no such task\n",
         ]);
         assert_eq!(known.vms[1].tasks.iter().map(|it| it.misses).collect::<Vec<_>>(), [3]);
         assert_eq!(known.vms[0].failures, ["measure FAILED: no CPU"]);
-        assert_eq!(known.vms[1].failures, ["line FAILED"]);
+        assert_eq!(known.vms[1].failures, ["line FAILED", "FAILED: no such task"]);
+        // A response above the described deadline is late, whatever deadline the guest counts by.
+        let told = &known.vms[1].tasks[0];
+        assert_eq!((told.missed(None), told.missed(Some(1)), told.missed(Some(0))), (3, 3, 3));
+        let none = Told { misses: 0, ..told.clone() };
+        assert_eq!((none.missed(None), none.missed(Some(1)), none.missed(Some(0))), (0, 0, 1));
     }
 
     #[test]

@@ -145,5 +145,9 @@ pub fn seen(trace: &Trace, known: &Known) -> Vec<String> {
         }
         _ => None,
     });
-    lost.into_iter().chain(stopped).collect()
+    let failed = known
+        .vms
+        .iter()
+        .flat_map(|vm| vm.failures.iter().map(|what| format!("VM `{}` says: {what}", vm.name)));
+    lost.into_iter().chain(stopped).chain(failed).collect()
 }

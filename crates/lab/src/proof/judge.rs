@@ -106,7 +106,7 @@ fn above_bounds(proof: &Proof) -> Option<String> {
     let above: Vec<_> = above.collect();
     (!above.is_empty()).then(|| {
         format!(
-            "took longer than the bound: {}: Linux took more time than the platform's `[overheads]` say",
+            "took longer than the bound: {}: Linux took more time than the platform's `[overheads]` say, or jobs execute longer than described",
             above.join(", ")
         )
     })
