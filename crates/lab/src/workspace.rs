@@ -3,10 +3,11 @@
 use std::env;
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use image::without_path;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use tempfile::{Builder, NamedTempFile, TempDir};
 
 use crate::failure::Failure;
@@ -91,8 +92,13 @@ impl Workspace {
             if !name.ends_with(IMAGE) && !is_folder {
                 continue;
             }
-            let Ok(file) = File::open(&path) else { continue };
-            if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            // A pipe of that name has no other end to wait for.
+            let no_wait = OFlags::NONBLOCK.bits() as i32;
+            let opened = File::options().read(true).custom_flags(no_wait).open(&path);
+            let Ok(file) = opened else { continue };
+            let is_locked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+            // Its run may have kept it before it ended.
+            if is_locked && !path.join(KEPT).exists() {
                 let _ = match is_folder {
                     true => std::fs::remove_dir_all(&path),
                     false => std::fs::remove_file(&path),
@@ -190,9 +196,12 @@ mod tests {
         for file in [&left, &other] {
             std::fs::write(file, "left").expect("written");
         }
+        let pipe = folder.path().join("pipe-abc123-run.img");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0)
+            .expect("a pipe");
         let first = place("one").image(b"first").expect("an image");
         let second = place("two").image(b"second").expect("an image");
-        assert!(!left.exists() && other.exists());
+        assert!(!left.exists() && other.exists() && !pipe.exists());
         assert_eq!(std::fs::read(first.path()).expect("it is there"), b"first");
         let path = second.path().to_owned();
         drop(second);
