@@ -32,12 +32,14 @@ fn verdicts(
 /// Returns the verdicts of `bulkhead prove`.
 pub(crate) fn of_proof(
     file: &str,
-    holds: bool,
+    proof: &report::proof::Proof,
     system: &crate::load::System,
     rows: Vec<Row>,
-    notes: Vec<String>,
 ) -> Verdicts {
-    let answer =
-        if holds { "everything holds with the plan" } else { "not everything holds with the plan" };
-    verdicts(("prove", file, answer), system.description.as_deref(), rows, notes)
+    let answer = match (proof.holds, proof.measured) {
+        (true, false) => "everything holds with the plan",
+        (true, true) => "all deadlines were kept with the plan, as measured",
+        (false, _) => "not everything holds with the plan",
+    };
+    verdicts(("prove", file, answer), system.description.as_deref(), rows, proof.notes.clone())
 }

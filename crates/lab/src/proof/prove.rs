@@ -138,7 +138,7 @@ pub fn prove(options: &Options, watch: &dyn Watch) -> Result<Option<Proven>, Fai
         super::theorems::remove(&folder)?;
     }
     let file = options.file.display().to_string();
-    let verdicts = of_proof(&file, proof.holds, &system, rows, proof.notes.clone());
+    let verdicts = of_proof(&file, &proof, &system, rows);
     Ok(Some(Proven { proof, verdicts, results, page: folder.place(PAGE) }))
 }
 
