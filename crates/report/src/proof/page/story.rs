@@ -13,6 +13,9 @@ enum Mark {
     Unknown,
 }
 
+/// The mark of a step, its result, and details.
+type Outcome = (Mark, String, Vec<String>);
+
 /// What the page begins with.
 pub fn header(proof: &Proof, parts: &[Part]) -> String {
     let (class, sign) = if proof.holds { ("good", "✓") } else { ("bad", "✗") };
@@ -82,12 +85,9 @@ fn were(missed: u64) -> String {
     }
 }
 
-/// Returns the steps, in the order in which they were taken.
+/// Returns two rows of steps: what was done without isolation, and what with the plan.
 fn steps(proof: &Proof, parts: &[Part]) -> String {
-    let mut html = String::new();
-    let mut step = |title: &str,
-                    link: &str,
-                    (mark, result, details): (Mark, String, Vec<String>)| {
+    let step = |kind: &str, title: &str, link: &str, (mark, result, details): Outcome| {
         let (class, sign, word) = match mark {
             Mark::Good => ("good", "✓", "holds"),
             Mark::Bad => ("bad", "✗", "does not hold"),
@@ -99,31 +99,32 @@ fn steps(proof: &Proof, parts: &[Part]) -> String {
             true => format!("<a href=\"#{link}\">{title}</a>"),
             false => title.to_owned(),
         };
-        html.push_str(&format!(
-            "<li class=\"{class}\"><h2>{title}</h2><p class=\"result\"><span class=\"sign\" role=\"img\" aria-label=\"{word}\">{sign}</span>{result}</p><ul>{details}</ul></li>\n"
-        ));
+        format!(
+            "<li class=\"{kind} {class}\"><h3>{title}</h3><p class=\"result\"><span class=\"sign\" role=\"img\" aria-label=\"{word}\">{sign}</span>{result}</p><ul>{details}</ul></li>\n"
+        )
     };
-    step(
-        "Analysed without isolation",
-        "tasks",
-        check(proof, &proof.check_without, |task| task.bound_without_ns, |it| &it.bounds_without),
-    );
-    step(
-        "Planned and analysed",
-        "plan",
-        check(proof, &proof.check_with, |task| task.bound_with_ns, |it| &it.bounds_with),
-    );
-    let simulated = run(proof, &proof.simulation, |task| &task.simulated, true);
-    step("Simulated with the plan", "tasks", simulated);
-    step(
-        "Executed without isolation",
-        "time",
-        run(proof, &proof.without, |task| &task.without, false),
-    );
     // What is measured is told with the notes, because no bound promises anything there.
     let bounded = !proof.measured;
-    step("Executed with the plan", "time", run(proof, &proof.with, |task| &task.with, bounded));
-    format!("<ol class=\"steps\">\n{html}</ol>\n")
+    let analysed =
+        check(proof, &proof.check_without, |task| task.bound_without_ns, |it| &it.bounds_without);
+    let executed = run(proof, &proof.without, |task| &task.without, false);
+    let without = [
+        step("analysed", "Analysed", "tasks", analysed),
+        step("executed", "Executed", "time", executed),
+    ];
+    let analysed = check(proof, &proof.check_with, |task| task.bound_with_ns, |it| &it.bounds_with);
+    let simulated = run(proof, &proof.simulation, |task| &task.simulated, true);
+    let executed = run(proof, &proof.with, |task| &task.with, bounded);
+    let with = [
+        step("analysed", "Planned and analysed", "plan", analysed),
+        step("simulated", "Simulated", "tasks", simulated),
+        step("executed", "Executed", "time", executed),
+    ];
+    [("Without isolation", without.concat()), ("With the plan", with.concat())]
+        .map(|(title, steps)| {
+            format!("<h2 class=\"row\">{title}</h2>\n<ul class=\"steps\">\n{steps}</ul>\n")
+        })
+        .concat()
 }
 
 fn check(
@@ -131,7 +132,7 @@ fn check(
     check: &Check,
     bound: fn(&Task) -> Option<u64>,
     of_chain: fn(&Chain) -> &ChainTimes,
-) -> (Mark, String, Vec<String>) {
+) -> Outcome {
     let with_deadline: Vec<&Task> =
         proof.tasks.iter().filter(|task| task.deadline_ns.is_some()).collect();
     let in_time = |task: &&&Task| {
@@ -161,7 +162,7 @@ fn run(
     run: &Option<Run>,
     of: fn(&Task) -> &Option<Responses>,
     bounded: bool,
-) -> (Mark, String, Vec<String>) {
+) -> Outcome {
     let Some(run) = run else { return (Mark::Unknown, "not done".into(), Vec::new()) };
     let responses: Vec<(&Task, &Responses)> =
         proof.tasks.iter().filter_map(|task| Some((task, of(task).as_ref()?))).collect();
