@@ -1,4 +1,4 @@
-//! `bulkhead diff`: what differs between two systems.
+//! `bulkhead diff`: what differs between two systems, or two results.
 
 use std::path::PathBuf;
 
@@ -14,20 +14,23 @@ use crate::format::Format;
 use crate::json;
 use crate::status::Status;
 
-/// Compare two descriptions or plans: what moved, which bounds changed, and why
+/// Compare two descriptions, plans or results: what moved, which bounds changed, and why
 ///
 /// Descriptions are planned where they leave something open, as `check` does it. Where one of the two
 /// is a plan, which has no tasks, only what plans have is compared. What only guides the planner
-/// (`objective`, `margin`) is not.
+/// (`objective`, `margin`) is not. Results are folders of `prove -o`, or documents of `--json` with names
+/// that end in .json, of the same command: verdicts and times are compared, and as causes the files that
+/// were used and the plans.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   bulkhead diff old.toml new.toml
   bulkhead diff system.toml build/system.plan.dts
+  bulkhead diff build/monday build/tuesday
 
 Exit status: 0 nothing differs, 1 something does, 2 bad input.")]
 pub struct DiffOptions {
-    /// The first description (.toml) or plan (.dts, .dtb)
+    /// The first description (.toml), plan (.dts, .dtb) or result (a folder, .json)
     #[arg(value_name = "A")]
     pub before: PathBuf,
     /// The second one

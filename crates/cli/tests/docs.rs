@@ -311,6 +311,50 @@ fn the_recipes_for_ci_show_what_a_change_does() {
     }
 }
 
+/// The script for editors, and the patterns by which they find the places in its lines.
+#[test]
+fn the_task_for_editors_shows_mistakes_and_late_tasks_at_their_lines() {
+    let how_to = |name: &str| {
+        fs::read_to_string(Path::new(ROOT).join("docs/how-to").join(name)).expect("a page")
+    };
+    let page = how_to("check-in-an-editor.md");
+    let late = how_to("check-in-ci.md");
+    let late = block(&late, "toml");
+    let task: serde_json::Value = serde_json::from_str(block(&page, "json")).expect("JSON");
+    let pattern = &task["tasks"][0]["problemMatcher"]["pattern"];
+    assert_eq!(pattern["regexp"], "^(.+):([0-9]+):([0-9]+): (error): (.*)$");
+    let is_line = |line: &str| {
+        let (place, text) = line.split_once(": error: ").expect(line);
+        let numbers = place.rsplitn(3, ':').take(2);
+        numbers.into_iter().all(|it| it.parse::<u32>().is_ok()) && !text.is_empty()
+    };
+    if !Command::new("jq").arg("--version").output().is_ok_and(|it| it.status.success()) {
+        println!("jq is missing: the script for editors is not executed");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = folder.path().join("bulkhead-lines");
+    fs::write(&script, block(&page, "sh")).expect("a file");
+    let program = Path::new(env!("CARGO_BIN_EXE_bulkhead")).parent().expect("a folder");
+    let search = format!("{}:{}", program.display(), std::env::var("PATH").expect("a path"));
+    let lines = |text: &str| {
+        fs::write(folder.path().join("system.toml"), text).expect("a file");
+        let mut shell = Command::new("sh");
+        shell.current_dir(&folder).arg(&script).arg("system.toml").env("PATH", &search);
+        String::from_utf8(shell.output().expect("sh starts").stdout).expect("text")
+    };
+    let shown = lines(late);
+    assert_eq!(shown, block(&page, "text"));
+    assert!(shown.lines().all(is_line));
+    let shown = lines(&late.replace("wcet", "wect"));
+    assert!(
+        shown.starts_with("system.toml:12:1: error: ") && shown.lines().count() == 2,
+        "{shown}"
+    );
+    assert!(shown.lines().all(is_line) && shown.contains("unknown key `wect`"), "{shown}");
+    assert_eq!(lines(&late.replace("\"3ms\"", "\"2ms\"")), "", "all is well");
+}
+
 #[test]
 fn the_rules_of_verdicts_are_all_documented() {
     let page = Path::new(ROOT).join("docs/how-to/check-in-ci.md");

@@ -1,4 +1,6 @@
-//! What differs between two systems: what was moved or changed, and which parts of bounds are why.
+//! What differs between two systems, or two results: what was moved or changed, and which parts of bounds are why.
+
+mod results;
 
 use std::collections::BTreeMap;
 use std::path::{self, Component, Path, PathBuf};
@@ -70,14 +72,37 @@ impl Thing {
 /// All things of a system with their names, in its order.
 type Things = Vec<(String, Thing)>;
 
-/// Returns what differs between the systems of two files. Where one is a plan, tasks are not compared: plans have none.
+/// Returns what differs between the systems of two files, or between two results. Where one is a plan, tasks are not compared:
+/// plans have none.
 ///
 /// # Errors
 ///
-/// A file that cannot be read, or a description that cannot be planned.
+/// A file that cannot be read, a description that cannot be planned, and a result beside something else.
 pub fn differences(before: &Path, after: &Path) -> Result<Vec<Difference>, Failure> {
+    match [before, after].map(results::is_result) {
+        [true, true] => results::differences(before, after),
+        [false, false] => of_systems(before, after),
+        [is_first, _] => {
+            let [result, other] = if is_first { [before, after] } else { [after, before] };
+            let message = format!(
+                "{} is a folder or a document of a result, and {} is not\n\
+                 help: compare two results, or two descriptions or plans",
+                result.display(),
+                other.display()
+            );
+            Err(Failure::new("not-comparable", message))
+        }
+    }
+}
+
+fn of_systems(before: &Path, after: &Path) -> Result<Vec<Difference>, Failure> {
     let folders = [before, after].map(load::folder);
-    let (before, after) = (load::read(before)?, load::read(after)?);
+    if [before, after].iter().all(|it| load::is_standard_input(it)) {
+        let message = "the standard input can be one of the two, not both\nhelp: name a file";
+        return Err(Failure::new("not-comparable", message));
+    }
+    let [before, after] = [before, after].map(load::read_or_standard_input);
+    let (before, after) = (before?, after?);
     let described = match &after {
         Input::Description(system) => Some(system.clone()),
         Input::Plan(_) => None,
@@ -85,15 +110,7 @@ pub fn differences(before: &Path, after: &Path) -> Result<Vec<Difference>, Failu
     let both_have_tasks = [&before, &after].iter().all(|it| matches!(it, Input::Description(_)));
     let (before, old) = things(&before, folders[0], both_have_tasks)?;
     let (after, new) = things(&after, folders[1], both_have_tasks)?;
-    let mut found = Vec::new();
-    for (of, old) in &before {
-        match after.iter().find(|(name, _)| name == of) {
-            None => found.push(exists(of, ["yes", "no"])),
-            Some((_, new)) => found.extend(compared(of, old, new)),
-        }
-    }
-    let added = after.iter().filter(|(of, _)| before.iter().all(|(name, _)| name != of));
-    found.extend(added.map(|(of, _)| exists(of, ["no", "yes"])));
+    let mut found = between(&before, &after);
     if found.is_empty() && old != new {
         let [before, after] = ["-"; 2].map(str::to_owned);
         found.push(Difference {
@@ -109,6 +126,19 @@ pub fn differences(before: &Path, after: &Path) -> Result<Vec<Difference>, Failu
         it.place = described.as_ref().and_then(|system| place_of(system, &it.of)).map(place);
     }
     Ok(found)
+}
+
+fn between(before: &Things, after: &Things) -> Vec<Difference> {
+    let mut found = Vec::new();
+    for (of, old) in before {
+        match after.iter().find(|(name, _)| name == of) {
+            None => found.push(exists(of, ["yes", "no"])),
+            Some((_, new)) => found.extend(compared(of, old, new)),
+        }
+    }
+    let added = after.iter().filter(|(of, _)| before.iter().all(|(name, _)| name != of));
+    found.extend(added.map(|(of, _)| exists(of, ["no", "yes"])));
+    found
 }
 
 fn exists(of: &str, [before, after]: [&str; 2]) -> Difference {

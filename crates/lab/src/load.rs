@@ -89,10 +89,10 @@ pub fn read(file: &Path) -> Result<Input, Failure> {
         Some("toml") => described(&name, &text(file)?, folder(file)),
         Some("dts") => Ok(Input::Plan(Box::new(Plan::from_dts(&name, &text(file)?)?))),
         Some("dtb") => Ok(Input::Plan(Box::new(Plan::from_dtb(&bytes(file)?)?))),
-        _ if file == Path::new(STANDARD_INPUT) => Err(Failure::new(
+        _ if is_standard_input(file) => Err(Failure::new(
             "no-file",
             "this command needs a file: what it writes has its name and place\n\
-             help: only `bulkhead check -` reads the standard input",
+             help: only `bulkhead check -` and `bulkhead diff` read the standard input",
         )),
         _ => {
             // A file that is not there is the more likely mistake than its name.
@@ -111,10 +111,15 @@ pub fn read(file: &Path) -> Result<Input, Failure> {
 /// The file that is the standard input, where a command can read that.
 const STANDARD_INPUT: &str = "-";
 
+/// Returns true if a file names the standard input.
+pub fn is_standard_input(file: &Path) -> bool {
+    file == Path::new(STANDARD_INPUT)
+}
+
 /// Reads a description or a plan (in source form) from a file, or from the standard input if that is `-`: paths in it
 /// start in the current folder.
 pub fn read_or_standard_input(file: &Path) -> Result<Input, Failure> {
-    if file != Path::new(STANDARD_INPUT) {
+    if !is_standard_input(file) {
         return read(file);
     }
     let mut bytes = Vec::new();

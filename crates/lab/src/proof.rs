@@ -6,7 +6,7 @@ mod described;
 pub(crate) mod document;
 mod evidence;
 mod execute;
-mod folder;
+pub(crate) mod folder;
 mod isolation;
 mod judge;
 mod kept;

@@ -3,7 +3,7 @@
 //! `document` reads what commands wrote, `find` looks for it in folders, and `folder` writes the site.
 
 mod document;
-mod find;
+pub(crate) mod find;
 mod folder;
 
 use std::collections::BTreeMap;

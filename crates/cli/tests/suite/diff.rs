@@ -1,4 +1,4 @@
-//! `bulkhead diff`: what differs between two systems.
+//! `bulkhead diff`: what differs between two systems, or between two results.
 
 use serde_json::json;
 use testing::{Sandbox, sandbox};
@@ -143,4 +143,98 @@ fn what_cannot_be_compared_is_bad_input() {
     sandbox
         .bulkhead(&["diff", "c.txt", "a.toml"])
         .assert_refused(&["neither a description nor a plan"]);
+}
+
+/// The old version out of a repository is piped into it.
+#[test]
+fn one_of_the_two_can_be_the_standard_input() {
+    let sandbox = changed(&[("b=2", "b=3")]);
+    let diff = |arguments: [&str; 2], input: &str| {
+        let input = std::fs::File::open(sandbox.path(input)).expect("a file");
+        let arguments = ["diff", arguments[0], arguments[1]];
+        let output = sandbox.command(&arguments).stdin(input).output();
+        testing::Result::of(output.expect("it starts"))
+    };
+    diff(["-", "a.toml"], "a.toml").assert_status(0);
+    let result = diff(["a.toml", "-"], "b.toml");
+    result.assert_status(1);
+    assert!(result.stdout.starts_with("a.toml -> -: 1 difference\n"), "{}", result.stdout);
+    diff(["-", "-"], "a.toml").assert_refused(&["one of the two, not both"]);
+}
+
+/// Writes what `check` says of both systems.
+fn checked(sandbox: &Sandbox) {
+    for name in ["a", "b"] {
+        let checked = sandbox.bulkhead(&["check", &format!("{name}.toml"), "--json"]);
+        sandbox.write(&format!("{name}.json"), &checked.stdout);
+    }
+}
+
+#[test]
+fn results_differ_in_verdicts_and_times() {
+    let sandbox = changed(&[("\"1ms\"", "\"9.5ms\"")]);
+    checked(&sandbox);
+    let result = sandbox.bulkhead(&["diff", "a.json", "a.json"]);
+    result.assert_status(0);
+    assert_eq!(result.stdout, "a.json and a.json do not differ\n");
+    let result = sandbox.bulkhead(&["diff", "a.json", "b.json", "--json"]);
+    result.assert_status(1);
+    let document = result.json();
+    let differences = document["differences"].as_array().expect("a list");
+    let found = |of: &str, property: &str| {
+        let mut found = differences.iter();
+        found.find(|it| it["of"] == of && it["property"] == property).expect(property)
+    };
+    let verdict = found("result", "verdict");
+    assert_eq!([&verdict["before"], &verdict["after"]], ["schedulable", "not schedulable"]);
+    let bounds = [
+        sandbox.bulkhead(&["check", "a.toml", "--json"]).json(),
+        sandbox.bulkhead(&["check", "b.toml", "--json"]).json(),
+    ];
+    assert_ne!(bounds[0], bounds[1]);
+    assert_ne!(found("task pilot.gyro", "bound")["before"], "none");
+}
+
+/// The folders of two proofs: what the documents say, and the plans beside them.
+#[test]
+fn proofs_differ_in_files_times_and_plans() {
+    let sandbox = changed(&[("server = \"deferrable\"", "server = \"periodic\"")]);
+    let document = |bound: u32, digest: &str| {
+        json!({
+            "format": "bulkhead-proof-v1", "ok": true, "name": "rover", "failures": [],
+            "tasks": [{
+                "vm": "pilot", "task": "gyro", "deadline_ns": 10_000_000, "bound_with_ns": bound,
+                "with": { "jobs": 10, "missed_deadlines": 0, "response_max_ns": 900_000 },
+            }],
+            "files": [{ "purpose": "hypervisor", "name": "bulkhead", "sha256": digest.repeat(32) }],
+        })
+    };
+    for (folder, system, bound, digest) in
+        [("one", "a.toml", 4_000_000, "ab"), ("two", "b.toml", 5_000_000, "cd")]
+    {
+        std::fs::create_dir(sandbox.path(folder)).expect("a folder");
+        sandbox.write(&format!("{folder}/results.json"), &document(bound, digest).to_string());
+        let plan = format!("{folder}/with.plan.dts");
+        sandbox.bulkhead(&["plan", system, "-o", &plan]).assert_status(0);
+    }
+    sandbox.bulkhead(&["diff", "one", "one"]).assert_status(0);
+    let result = sandbox.bulkhead(&["diff", "one", "two"]);
+    result.assert_status(1);
+    for (of, property, before, after) in [
+        ("file: hypervisor", "SHA-256", "abababababababab", "cdcdcdcdcdcdcdcd"),
+        ("task pilot.gyro", "bound", "4 ms", "5 ms"),
+        ("VCPU pilot.0", "server", "deferrable", "periodic"),
+    ] {
+        let row = format!("{of} {property} {before} {after}");
+        let mut rows = result.stdout.lines().map(|it| it.split_whitespace().collect::<Vec<_>>());
+        assert!(rows.any(|it| it.join(" ") == row), "{row}: {}", result.stdout);
+    }
+    assert!(result.stdout.starts_with("one -> two: 3 differences\n"), "{}", result.stdout);
+    sandbox.bulkhead(&["diff", "one/results.json", "two"]).assert_status(1);
+
+    checked(&sandbox);
+    sandbox.bulkhead(&["diff", "one", "a.toml"]).assert_refused(&["compare two results"]);
+    sandbox.bulkhead(&["diff", "a.json", "one"]).assert_refused(&["same command"]);
+    sandbox.bulkhead(&["diff", ".", "one"]).assert_refused(&["has 4 results"]);
+    sandbox.bulkhead(&["diff", "none.json", "one"]).assert_refused(&["cannot read none.json"]);
 }
