@@ -101,6 +101,26 @@ fn times_above_bounds_are_said_and_why_they_can_be() {
     assert!(text.contains("not well: task `fast` of VM `rt` took 10"), "{text}");
 }
 
+/// While another PCPU executes, QEMU's clock runs on for this one, too: that refutes no bound.
+#[test]
+fn times_are_no_proof_while_other_cpus_of_qemu_are_busy() {
+    let busy = format!(
+        "[[vm]]\nname = \"busy\"\nboot = \"raw\"\nmemory = \"16MiB\"\nkernel = \"{ROOT}/build/guests/rt-tasks.bin\"\n\
+         bootargs = \"tasks.start_ms=20 tasks.ms=1000 task0=spin/0/10000/0/9000\"\n"
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("rt.toml");
+    let text = system(&[("fast", "120us", "5ms", "5ms")]);
+    std::fs::write(&file, text + &busy).expect("it can be written");
+    let output = run(&file, &["--short-turns", "--json"]);
+    let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
+    let told = [&document["times"], &document["problems"]];
+    assert_eq!((output.status.code(), told), (Some(0), [&json!("shared"), &json!([])]));
+    let note = document["notes"][0].as_str().unwrap_or_default();
+    let parts = ["`fast` of VM `rt` took", "longer than its bound of", "share a clock"];
+    assert!(parts.iter().all(|part| note.contains(part)), "{document:#}");
+}
+
 /// Stands behind P19 of the safety manual.
 #[test]
 fn all_is_not_well_where_nobody_looked() {

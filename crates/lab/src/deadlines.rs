@@ -53,7 +53,10 @@ pub enum Times {
     /// One instruction takes 1 ns, but QEMU runs its CPUs in turns that are longer than response
     /// times.
     Turns,
-    /// One instruction takes 1 ns, and the turns of CPUs are too short to matter.
+    /// One instruction takes 1 ns, and turns are too short to matter, but the CPUs of QEMU share a clock: a job takes as long as
+    /// what other CPUs execute at that time, too.
+    Shared,
+    /// Times are those of the machine.
     Exact,
 }
 
@@ -156,6 +159,7 @@ impl Tasks {
             Times::Host => "host",
             Times::Measured => "measured",
             Times::Turns => "turns",
+            Times::Shared => "shared",
             Times::Exact => "exact",
         }
     }
@@ -169,7 +173,7 @@ impl Tasks {
             Times::Measured => {
                 "measured, not promised: Linux and what is below it can take any time"
             }
-            Times::Turns | Times::Exact => return None,
+            Times::Turns | Times::Shared | Times::Exact => return None,
         };
         (!self.all.is_empty()).then_some(heading)
     }
@@ -217,6 +221,9 @@ impl Tasks {
         let cause = match self.times {
             Times::Exact => return self.lost_note().into_iter().collect(),
             Times::Turns => "CPUs of QEMU take turns of 1 ms and more: see `--short-turns`",
+            Times::Shared => {
+                "QEMU's CPUs share a clock, and a job takes longer while others are busy: see `--cachescope-option time=model`"
+            }
             Times::Host => "that is the time of this host",
             Times::Measured => {
                 "Linux took more time than the platform's `[overheads]` say, or jobs execute longer than described"
@@ -376,6 +383,7 @@ mod tests {
         let both = [holds(Rule::Deadline), holds(Rule::Bound)];
         assert_eq!(rows(good.clone(), Times::Exact, 0), both);
         assert_eq!(rows(task(0, 0, None), Times::Exact, 0), [open("no complete job was seen")]);
+        assert_eq!(rows(task(3, 0, Some(85)), Times::Shared, 0), [holds(Rule::Deadline)]);
         let lost = "2 records came faster than they could be read: jobs may be missing";
         assert_eq!(rows(good, Times::Host, 2), [open(lost)]);
         let late = fails(Rule::Deadline, "missed 1 of 3 deadlines");

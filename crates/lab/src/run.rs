@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use qemu::{Exit, Time};
+use system::plan::Plan;
 
 use crate::board::board;
 use crate::boot::{self, Ran, Running, Start};
@@ -83,6 +84,13 @@ pub struct OnQemu<'a> {
     _scratch: Option<Scratch>,
 }
 
+/// Returns true if all VCPUs are on one PCPU: the others are idle, for which QEMU's clock does not wait.
+fn has_one_pcpu(plan: &Plan) -> bool {
+    let mut pcpus = plan.vms.iter().flat_map(|vm| &vm.vcpus).map(|vcpu| vcpu.pcpu);
+    let first = pcpus.next();
+    pcpus.all(|pcpu| Some(pcpu) == first)
+}
+
 impl<'a> OnQemu<'a> {
     /// Builds the image of a system, and finds what is needed to run it.
     pub fn new(system: &'a System, found: &Found, options: Options) -> Result<Self, Failure> {
@@ -105,7 +113,8 @@ impl<'a> OnQemu<'a> {
         };
         let times = match &options.clock {
             Clock::Host => Times::Host,
-            Clock::ShortTurns => Times::Exact,
+            Clock::ShortTurns if has_one_pcpu(&system.plan) => Times::Exact,
+            Clock::ShortTurns => Times::Shared,
             _ if scope.as_ref().is_some_and(Cachescope::is_model_time) => Times::Exact,
             _ => Times::Turns,
         };

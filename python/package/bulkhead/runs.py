@@ -25,8 +25,9 @@ class Run:
     """What is not well, a sentence each."""
     notes: tuple[str, ...]
     """What has to be known to read the rest, a sentence each."""
-    times: Literal["host", "turns", "exact"]
-    """How exact times are: those of this host, of a machine whose CPUs take long turns, or of one whose CPUs do not."""
+    times: Literal["host", "measured", "turns", "shared", "exact"]
+    """How exact times are: those of this host, measured on the machine that is meant, of a machine whose CPUs take long turns,
+    of one whose CPUs share a clock, or exact."""
     tasks: Table
     """``vm, task, period_us, deadline_ns, bound_ns, jobs, misses, response_max_ns, ok, ...`` of each task. ``ok``:
     no job was late and, where times are exact, none took longer than the bound; none where that was not seen."""

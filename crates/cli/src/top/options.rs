@@ -18,7 +18,7 @@ use crate::words::{append, time};
 #[command(after_help = "\
 Examples:
   bulkhead top systems/locks.toml --deterministic
-  bulkhead top systems/rover.toml --deterministic --short-turns    VMs with limits on accesses
+  bulkhead top systems/servers.toml --deterministic --short-turns
   bulkhead top systems/demo.toml --interval 200ms | tee top.txt
   bulkhead top systems/demo.toml --once --json
 

@@ -224,7 +224,7 @@ pub struct Document {
     pub notes: Vec<String>,
     /// True if nothing went wrong, but not all was seen; a note says what.
     pub unseen: bool,
-    /// How exact times are: `host`, `measured`, `turns` or `exact`.
+    /// How exact times are: `host`, `measured`, `turns`, `shared` or `exact`.
     pub times: &'static str,
     /// What QEMU says.
     pub qemu_messages: String,
