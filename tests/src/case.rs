@@ -9,7 +9,7 @@ use image::{Blob, EarlyConsole, Image, pack};
 use lab::board::board;
 use lab::load::{self, System};
 use lab::record::SharedRam;
-use qemu::{Board, Machine, Options, Session, Time};
+use qemu::{Board, LogFile, Machine, Options, Session, Time};
 use system::plan::{self, Plan};
 use trace::rings::Rings;
 
@@ -220,7 +220,7 @@ impl Case {
         let options = Options {
             time,
             timeout: Some(self.timeout),
-            log_file: Some(self.file("log")),
+            log_file: Some(LogFile::named(self.file("log"))),
             arguments,
             ..Options::default()
         };

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use linux_guest::file;
 use linux_guest::host::{self, Results};
-use qemu::{Board, Exit, Machine, Next, Outcome, Time};
+use qemu::{Board, Exit, LogFile, Machine, Next, Outcome, Time};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use system::description::System;
 
@@ -253,7 +253,7 @@ fn boot(
         program: Some(program),
         time: Time::Deterministic,
         timeout: Some(Duration::from_secs(options.limit)),
-        log_file: Some(log.to_owned()),
+        log_file: Some(LogFile::named(log)),
         keep_log: true,
         arguments: arguments.map(String::from).into(),
     };

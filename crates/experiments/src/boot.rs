@@ -15,7 +15,7 @@ use lab::hypervisor;
 use lab::load;
 use lab::record::{What, read_trace};
 use lab::workspace::Workspace;
-use qemu::{Exit, Outcome, Time};
+use qemu::{Exit, LogFile, Outcome, Time};
 
 use crate::variant::Variant;
 
@@ -78,7 +78,7 @@ impl Boot {
         let running = prepared.start(Start {
             time: Time::Deterministic,
             timeout: Some(self.timeout),
-            log: folder.path().join("console.log"),
+            log: LogFile::named(folder.path().join("console.log")),
             keep_log: true,
             live: None,
             record: until.is_none().then_some((&traced, What::All)),

@@ -1,9 +1,9 @@
 //! Starts a planned system in a machine, and follows it to its end.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use qemu::{Board, Exit, Input, Next, Options, Outcome, Session, Time};
+use qemu::{Board, Exit, Input, LogFile, Next, Options, Outcome, Session, Time};
 
 use crate::board::board;
 use crate::cachescope::Cachescope;
@@ -75,7 +75,7 @@ pub struct Start<'a> {
     /// The machine is asked to end after this time.
     pub timeout: Option<Duration>,
     /// The file for all output of the console.
-    pub log: PathBuf,
+    pub log: LogFile,
     /// Returns the output of the console with the outcome, too.
     pub keep_log: bool,
     /// The file for a trace, and its contents.

@@ -50,6 +50,10 @@ impl From<image::Error> for Failure {
 
 impl From<qemu::Error> for Failure {
     fn from(error: qemu::Error) -> Self {
-        Self::new("qemu", error)
+        let code = match error {
+            qemu::Error::Log { .. } => "cannot-write",
+            _ => "qemu",
+        };
+        Self::new(code, error)
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use image::Hypervisor;
 
 use crate::failure::Failure;
-use crate::owner::is_trusted;
+use crate::owner::is_trusted_there;
 
 /// The environment variable that names another hypervisor than the built one.
 pub const VARIABLE: &str = "BULKHEAD_HYPERVISOR";
@@ -38,8 +38,8 @@ pub fn find(asked: Option<&Path>) -> Result<Found, Failure> {
     }
     built().map(|path| Found { build: path.parent().map(Path::to_owned), path }).ok_or_else(|| {
         let of_others: String = candidates()
-            .filter(|path| !is_trusted(path))
-            .map(|path| format!("\n{} belongs to another user, and is not used", path.display()))
+            .filter(|path| !is_trusted_there(path))
+            .map(|path| format!("\n{} or its folder belongs to another user, and is not used", path.display()))
             .collect();
         Failure::new(
             "no-hypervisor",
@@ -58,7 +58,7 @@ pub fn build_folder() -> Option<PathBuf> {
 
 /// Returns the built hypervisor in the current folder, in one above it, or in one above this program.
 fn built() -> Option<PathBuf> {
-    candidates().find(|path| is_trusted(path))
+    candidates().find(|path| is_trusted_there(path))
 }
 
 /// The files at the place of a built hypervisor, the nearest first.

@@ -9,7 +9,9 @@ mod machine;
 mod refusals;
 mod survey;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use qemu::LogFile;
 
 use crate::boot::{Ran, Running};
 use crate::deadlines::Times;
@@ -31,7 +33,7 @@ pub struct OnKvm<'a> {
     options: Options,
     host: Host,
     target: Target,
-    log: PathBuf,
+    log: LogFile,
     /// What the host lacks, and what the description asks for without effect.
     remarks: Vec<String>,
 }
@@ -55,7 +57,7 @@ impl<'a> OnKvm<'a> {
         let build = hypervisor::find(None).ok().and_then(|found| found.build);
         let place = Workspace::in_build(build.as_deref(), &system.plan.name)?;
         let target = Target::new(system, &options, &place, true)?;
-        let log = options.log.clone().unwrap_or_else(|| place.log());
+        let log = options.log.clone().map_or_else(|| place.log(), LogFile::named);
         Ok(Self { system, options, host, target, log, remarks })
     }
 }
@@ -85,7 +87,7 @@ impl Prepared for OnKvm<'_> {
             until_off: self.options.until_off,
             trace: self.target.file().map(|(path, _)| path.to_owned()),
             colors: self.colors(),
-            log: self.log,
+            log: self.log.path().to_owned(),
             end,
             remarks: self.remarks,
         };

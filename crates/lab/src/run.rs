@@ -6,7 +6,7 @@ mod target;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use qemu::{Exit, Time};
+use qemu::{Exit, LogFile, Time};
 use system::plan::Plan;
 
 use crate::board::board;
@@ -78,7 +78,7 @@ pub struct OnQemu<'a> {
     options: Options,
     machine: boot::Prepared<'a>,
     target: Target,
-    log: PathBuf,
+    log: LogFile,
     times: Times,
     /// Removed with this value.
     _scratch: Option<Scratch>,
@@ -121,7 +121,7 @@ impl<'a> OnQemu<'a> {
         let machine = boot::Prepared::new(system, &image.bytes, &place)?.with_cachescope(scope);
         let can_record = machine.can_record() || options.live.is_some();
         let target = Target::new(system, &options, &place, can_record)?;
-        let log = options.log.clone().unwrap_or_else(|| place.log());
+        let log = options.log.clone().map_or_else(|| place.log(), LogFile::named);
         Ok(Self { system, options, machine, target, log, times, _scratch: turns })
     }
 }
@@ -161,7 +161,7 @@ impl Prepared for OnQemu<'_> {
             times: self.times,
             until_off: self.options.until_off,
             trace: self.target.file().map(|(path, _)| path.to_owned()),
-            log: self.log,
+            log: self.log.path().to_owned(),
             end,
             remarks: Vec::new(),
             colors: None,

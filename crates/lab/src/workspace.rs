@@ -7,11 +7,13 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use image::without_path;
+use qemu::LogFile;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use tempfile::{Builder, NamedTempFile, TempDir};
 
 use crate::failure::Failure;
 use crate::hypervisor::Found;
+use crate::owner::is_trusted;
 
 /// Ending of the names of images. No other file in the folder has such a name.
 const IMAGE: &str = "-run.img";
@@ -36,12 +38,13 @@ impl Workspace {
         Self::in_build(found.build.as_deref(), name)
     }
 
-    /// The same in a folder `build`, if there is one.
+    /// The same in a folder `build`, if there is one. Nobody named that folder, so that neither it nor `run` in it may belong to
+    /// another user, who could put links to files of ours there.
     pub fn in_build(build: Option<&Path>, name: &str) -> Result<Self, Failure> {
-        let build = build.map(|build| build.join("run"));
+        let beside = build.map(|build| (build.join("run"), Some(build)));
         let mut tried = None;
-        for folder in build.into_iter().chain(cache()) {
-            match usable(&folder) {
+        for (folder, build) in beside.into_iter().chain(cache().map(|it| (it, None))) {
+            match usable(&folder, build) {
                 Ok(()) => return Ok(Self { folder, name: file_name(name) }),
                 Err(error) => tried = Some((folder, error)),
             }
@@ -127,8 +130,8 @@ impl Workspace {
     }
 
     /// Returns the default place of the log; each run replaces it.
-    pub fn log(&self) -> PathBuf {
-        self.folder.join(format!("{}.log", self.name))
+    pub fn log(&self) -> LogFile {
+        LogFile::unnamed(self.folder.join(format!("{}.log", self.name)))
     }
 }
 
@@ -171,8 +174,17 @@ pub fn cache() -> Option<PathBuf> {
     Some(cache.join("bulkhead"))
 }
 
-fn usable(folder: &Path) -> io::Result<()> {
+/// Makes the folder if it is missing; refuses one that cannot be written, and one in `build` if one of both belongs to another
+/// user.
+fn usable(folder: &Path, build: Option<&Path>) -> io::Result<()> {
+    let of_others = || io::Error::other("it or the folder in which it is belongs to another user");
+    if build.is_some_and(|build| !is_trusted(build)) {
+        return Err(of_others());
+    }
     std::fs::create_dir_all(folder)?;
+    if build.is_some() && !is_trusted(folder) {
+        return Err(of_others());
+    }
     tempfile::tempfile_in(folder).map(drop).map_err(without_path)
 }
 

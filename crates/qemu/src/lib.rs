@@ -21,6 +21,7 @@
 
 mod board;
 mod error;
+mod log_file;
 mod machine;
 mod outcome;
 mod process;
@@ -29,6 +30,7 @@ mod version;
 
 pub use board::Board;
 pub use error::Error;
+pub use log_file::LogFile;
 pub use machine::{Machine, Options, PROGRAM_VARIABLE, Time};
 pub use outcome::{Exit, Outcome};
 pub use session::{Chunk, Input, Next, Session};

@@ -1,11 +1,12 @@
 //! Builds QEMU's command line and starts it.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use crate::board::Board;
 use crate::error::Error;
+use crate::log_file::LogFile;
 use crate::process::Process;
 use crate::session::Session;
 use crate::version::{LEAST_VERSION, Version};
@@ -34,7 +35,7 @@ pub struct Options {
     /// QEMU is asked to end after this time, so that plugins write their results, and killed if it does not.
     pub timeout: Option<Duration>,
     /// File for all output of the console.
-    pub log_file: Option<PathBuf>,
+    pub log_file: Option<LogFile>,
     /// True if the output is also kept in memory for [`crate::Outcome::log`].
     pub keep_log: bool,
     /// More arguments for QEMU, behind all others.
@@ -73,12 +74,7 @@ impl Machine {
             return Err(Error::OldQemu { program, found });
         }
         File::open(image).map_err(|source| Error::Image { path: image.to_owned(), source })?;
-        let log = match &options.log_file {
-            None => None,
-            Some(path) => {
-                Some(create(path).map_err(|source| Error::Log { path: path.clone(), source })?)
-            }
-        };
+        let log = options.log_file.as_ref().map(LogFile::create).transpose()?;
         let arguments = Self::arguments(board, image, options);
         let (process, pipes) = Process::start(&program, &arguments, options.timeout)
             .map_err(|source| Error::NoQemu { program, source })?;
@@ -124,13 +120,6 @@ impl Machine {
         arguments.extend(options.arguments.iter().cloned());
         arguments
     }
-}
-
-fn create(path: &Path) -> std::io::Result<File> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    File::create(path)
 }
 
 #[cfg(test)]

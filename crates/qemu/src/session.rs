@@ -98,7 +98,7 @@ impl Session {
             stderr_reader: Some(stderr_reader),
             pending: Vec::new(),
             log: options.keep_log.then(Vec::new),
-            log_file: options.log_file.clone(),
+            log_file: options.log_file.as_ref().map(|it| it.path().to_owned()),
         }
     }
 

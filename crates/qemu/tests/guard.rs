@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use qemu::{Board, Error, Exit, Machine, Next, Options, Session};
+use qemu::{Board, Error, Exit, LogFile, Machine, Next, Options, Session};
 use tempfile::TempDir;
 
 const SOON: Duration = Duration::from_secs(10);
@@ -28,7 +28,7 @@ impl Fake {
     fn options(&self) -> Options {
         Options {
             program: Some(FAKE.into()),
-            log_file: Some(self.folder.path().join("log")),
+            log_file: Some(LogFile::named(self.folder.path().join("log"))),
             arguments: vec![self.script.clone()],
             ..Options::default()
         }

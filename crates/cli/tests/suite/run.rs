@@ -1,6 +1,7 @@
 //! `bulkhead run` with a script in place of QEMU.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::{chown, symlink};
 use std::process::Stdio;
 
 use testing::{Result, Sandbox, eventually, sandbox, signal};
@@ -216,6 +217,29 @@ fn hypervisor_is_found_in_the_build_folder_above() {
         .expect("the command starts");
     Result::of(result).assert_status(0);
     assert!(sandbox.path("build/run/test.log").exists());
+}
+
+/// Where another user has `build/run`, the log is not written through a link that lies there.
+#[test]
+fn no_link_of_another_user_is_followed() {
+    const NOBODY: u32 = 65_534;
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("skipped: only root can give a folder away");
+    }
+    let sandbox = sandbox!();
+    let path = |name: &str| sandbox.path(name);
+    std::fs::create_dir_all(path("build/run")).expect("a folder");
+    symlink("../hypervisor.elf", path("build/hypervisor.elf")).expect("a link");
+    sandbox.write("victim", "mine");
+    symlink("../../victim", path("build/run/test.log")).expect("a link");
+    let run = || sandbox.bulkhead(&["run", "test.dts", "--qemu-arg", GOOD]);
+    let is_kept = || std::fs::read_to_string(path("victim")).is_ok_and(|it| it == "mine");
+    // One of ours is not written through either.
+    run().assert_refused(&["build/run/test.log: it is a symbolic link", "`--log`"]);
+    assert!(is_kept());
+    chown(path("build/run"), Some(NOBODY), None).expect("given away");
+    run().assert_status(0);
+    assert!(is_kept() && path("cache/bulkhead/test.log").exists());
 }
 
 #[test]

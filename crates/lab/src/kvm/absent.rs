@@ -1,11 +1,11 @@
 //! No VMs run where the tools are built for another machine.
 
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use abi::trace::Record;
 use host::colors::Findings;
+use qemu::LogFile;
 
 use crate::boot::Machine;
 use crate::failure::Failure;
@@ -34,7 +34,7 @@ impl Host {
     pub fn start(
         &mut self,
         system: &System,
-        _: &Path,
+        _: &LogFile,
         _: Option<Duration>,
     ) -> Result<(Box<dyn Machine>, Nothing), Failure> {
         Self::new(system, &AtomicBool::new(false)).map(|_| unreachable!("there is no host"))

@@ -6,7 +6,6 @@ mod sharing;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Write;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
@@ -14,7 +13,7 @@ use abi::guest::RAM;
 use abi::trace::Record;
 use host::colors::{Colored, Findings};
 use host::machine::{self as host_machine, FREQUENCY_HZ, Guest, Id, Records, Seats};
-use qemu::{Chunk, Exit, Input, Next, Outcome};
+use qemu::{Chunk, Exit, Input, LogFile, Next, Outcome};
 use system::plan::Vm;
 
 use crate::boot::Machine;
@@ -68,12 +67,10 @@ impl Host {
     pub fn start(
         &mut self,
         system: &System,
-        log: &Path,
+        log: &LogFile,
         timeout: Option<Duration>,
     ) -> Result<(Box<dyn Machine>, RecordFeed), Failure> {
-        let log = File::create(log).map_err(|error| {
-            Failure::new("cannot-write", format!("cannot write {}: {error}", log.display()))
-        })?;
+        let log = log.create()?;
         let Some(prepared) = self.prepared.take() else {
             return Err(Failure::new("kvm", "the VMs have been started already"));
         };

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use qemu::{Exit, Outcome, Time};
+use qemu::{Exit, LogFile, Outcome, Time};
 use trace::Trace;
 
 use crate::boot::{self, Ran, Start};
@@ -82,7 +82,7 @@ impl<'a> Prepared<'a> {
         let start = Start {
             time: Time::Deterministic,
             timeout: Some(timeout),
-            log: self.folder.join(CONSOLE),
+            log: LogFile::named(self.folder.join(CONSOLE)),
             keep_log: true,
             live: None,
             record: Some((&traced, What::All)),

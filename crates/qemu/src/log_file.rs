@@ -1,0 +1,80 @@
+//! The file for all output of a console.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use crate::error::Error;
+
+/// Where the output of a console goes.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct LogFile {
+    path: PathBuf,
+    is_named: bool,
+}
+
+impl LogFile {
+    /// A file that somebody named: links are followed, and it may be a device such as `/dev/stdout`.
+    pub fn named(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), is_named: true }
+    }
+
+    /// A file that nobody named. No link is followed there: another user may have put it in the place.
+    pub fn unnamed(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), is_named: false }
+    }
+
+    /// Returns the path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes the file empty, and its folder if that is missing.
+    pub fn create(&self) -> Result<File, Error> {
+        self.opened().map_err(|source| Error::Log { path: self.path.clone(), source })
+    }
+
+    fn opened(&self) -> io::Result<File> {
+        if let Some(folder) = self.path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let mut options = File::options();
+        options.write(true).create(true).truncate(true);
+        if self.is_named {
+            return options.open(&self.path);
+        }
+        let file = options.custom_flags(OFlags::NOFOLLOW.bits() as i32).open(&self.path);
+        file.map_err(|error| match Errno::from_io_error(&error) {
+            Some(Errno::LOOP) => io::Error::other(
+                "it is a symbolic link, which is not followed\nhelp: remove it, or name a log with `--log`",
+            ),
+            _ => error,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn links_are_followed_only_where_the_file_was_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [victim, link] = ["victim", "link"].map(|name| folder.path().join(name));
+        std::fs::write(&victim, "mine").expect("written");
+        symlink(&victim, &link).expect("a link");
+        let refused = LogFile::unnamed(&link).create().expect_err("it is a link").to_string();
+        assert!(refused.contains("link: it is a symbolic link") && refused.contains("help: "));
+        assert_eq!(std::fs::read_to_string(&victim).expect("it is there"), "mine");
+        LogFile::unnamed(folder.path().join("new/log")).create().expect("a file");
+        LogFile::named(&link).create().expect("it is followed");
+        assert_eq!(std::fs::read_to_string(&victim).expect("it is there"), "");
+        LogFile::named("/dev/stdout").create().expect("a device");
+    }
+}
