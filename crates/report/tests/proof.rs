@@ -64,6 +64,55 @@ fn what_refutes_a_proof_is_marked() {
     assert!(!good.contains("above the bound</span>") && !good.contains("✗ above the limit"));
 }
 
+/// Deadlines that nobody saw kept are not ticked.
+#[test]
+fn a_run_with_problems_or_without_jobs_is_not_ticked() {
+    let steps = |change: fn(&mut Proof)| {
+        let mut proof = rover::rover();
+        change(&mut proof);
+        let html = proof.html();
+        check_structure(&html);
+        let items = html.split("<li class=\"").filter_map(|item| {
+            let (kind, step) = item.split_once(' ')?;
+            let is_step = ["analysed", "simulated", "executed"].contains(&kind);
+            is_step.then(|| step.split("<h2").next().unwrap_or(step).to_owned())
+        });
+        let steps: Vec<String> = items.collect();
+        assert_eq!(steps.len(), 5, "{steps:#?}");
+        steps
+    };
+    let is = |step: &str, mark: &str, parts: &[&str]| {
+        assert!(step.starts_with(mark) && parts.iter().all(|it| step.contains(it)), "{step}");
+    };
+    for step in [3, 4] {
+        is(&steps(|_| ())[step], "good", &["no deadline missed"]);
+    }
+    let noted = steps(|proof| {
+        for run in [&mut proof.simulation, &mut proof.with] {
+            run.as_mut().expect("a run").notes.push("it was stopped".into());
+        }
+    });
+    for step in [3, 4] {
+        is(&noted[step], "open", &["aria-label=\"not known\"", "1\u{a0}problem"]);
+    }
+    let never = steps(|proof| {
+        let responses = proof.tasks[0].with.as_mut().expect("it ran");
+        (responses.jobs, responses.missed, responses.max_ns) = (0, 0, None);
+        for task in &mut proof.tasks {
+            task.simulated = None;
+        }
+    });
+    is(&never[3], "open", &["no complete job was seen"]);
+    is(&never[4], "open", &["1\u{a0}task without a complete job"]);
+    let late = steps(|proof| {
+        let run = proof.with.as_mut().expect("a run");
+        run.notes.push("it was stopped".into());
+        let responses = proof.tasks[0].with.as_mut().expect("it ran");
+        responses.missed = 2;
+    });
+    is(&late[4], "bad", &["2\u{a0}deadlines missed", "1\u{a0}problem"]);
+}
+
 #[test]
 fn chains_stand_beside_their_limits() {
     let html = rover::rover().html();

@@ -60,10 +60,14 @@ pub fn show(proof: &Proof) -> String {
             ));
         }
     }
-    for note in &proof.notes {
+    // What is wrong with the run with the plan is among the failures.
+    let without = proof.without.iter().flat_map(|run| &run.notes);
+    let without = without.map(|note| format!("without isolation: {note}"));
+    let notes: Vec<_> = proof.notes.iter().cloned().chain(without).collect();
+    for note in &notes {
         text.push_str(&format!("\nnote: {note}"));
     }
-    text.push_str(if proof.notes.is_empty() { "\n" } else { "\n\n" });
+    text.push_str(if notes.is_empty() { "\n" } else { "\n\n" });
     for failure in &proof.failures {
         text.push_str(&format!("does not hold: {failure}\n"));
     }
@@ -187,4 +191,21 @@ fn budget(proof: &Proof, it: &Traffic) -> Option<Vec<String>> {
         it.with_accesses.len().to_string(),
         it.throttled_windows.len().to_string(),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn problems_of_the_run_without_isolation_are_told() {
+        let noted = |notes: &[&str]| {
+            let notes = notes.iter().map(|&it| it.into()).collect();
+            Proof { without: Some(Run { notes, ..Run::default() }), ..Proof::default() }
+        };
+        let text = show(&noted(&["VM `rt` was stopped: a crash"]));
+        let note = "\nnote: without isolation: VM `rt` was stopped: a crash\n\n";
+        assert!(text.contains(note), "{text}");
+        assert!(!show(&noted(&[])).contains("note: "));
+    }
 }

@@ -194,14 +194,29 @@ fn run(
     }
     let wait = run.vms.iter().filter_map(|vm| vm.bus_wait_ns).reduce(u64::saturating_add);
     details.extend(wait.map(|wait| format!("{} of waiting for the bus", time(wait))));
-    if responses.is_empty() {
-        return (Mark::Unknown, "no tasks were seen".into(), [details, wrong].concat());
+    let mut unseen = unseen(proof, of);
+    // The notes themselves stand below.
+    unseen.extend((!run.notes.is_empty()).then(|| counted(run.notes.len() as u64, "problem")));
+    let (mark, mut results) = match (wrong.is_empty(), unseen.is_empty()) {
+        (false, _) => (Mark::Bad, [wrong, unseen].concat()),
+        (true, false) => (Mark::Unknown, unseen),
+        (true, true) => (Mark::Good, vec!["no deadline missed".into()]),
+    };
+    let result = results.remove(0);
+    (mark, result, [details, results].concat())
+}
+
+/// Says of how many tasks no job was complete in a run, if there are any.
+fn unseen(proof: &Proof, of: fn(&Task) -> &Option<Responses>) -> Vec<String> {
+    let has_job = |task: &Task| of(task).as_ref().is_some_and(|it| it.jobs > 0);
+    let without = proof.tasks.iter().filter(|task| !has_job(task)).count();
+    if without == 0 && !proof.tasks.is_empty() {
+        return Vec::new();
     }
-    if wrong.is_empty() {
-        return (Mark::Good, "no deadline missed".into(), details);
+    if without == proof.tasks.len() {
+        return vec!["no complete job was seen".into()];
     }
-    let result = wrong.remove(0);
-    (Mark::Bad, result, [details, wrong].concat())
+    vec![format!("{} without a complete job", counted(without as u64, "task"))]
 }
 
 /// Why the system is not schedulable without isolation.
