@@ -157,6 +157,7 @@ impl Machine for Replay {
             exit: self.exit,
             log: self.said,
             log_file: None,
+            log_error: None,
             stderr: String::new(),
             elapsed: Duration::from_millis(3),
         }

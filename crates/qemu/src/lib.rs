@@ -30,7 +30,7 @@ mod version;
 
 pub use board::Board;
 pub use error::Error;
-pub use log_file::LogFile;
+pub use log_file::{Log, LogEnd, LogFile};
 pub use machine::{Machine, Options, PROGRAM_VARIABLE, Time};
 pub use outcome::{Exit, Outcome};
 pub use session::{Chunk, Input, Next, Session};

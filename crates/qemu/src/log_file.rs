@@ -1,9 +1,10 @@
 //! The file for all output of a console.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -34,8 +35,10 @@ impl LogFile {
     }
 
     /// Makes the file empty, and its folder if that is missing.
-    pub fn create(&self) -> Result<File, Error> {
-        self.opened().map_err(|source| Error::Log { path: self.path.clone(), source })
+    pub fn create(&self) -> Result<Log, Error> {
+        let file =
+            self.opened().map_err(|source| Error::Log { path: self.path.clone(), source })?;
+        Ok(Log { path: self.path.clone(), file: Some(file), end: LogEnd::default() })
     }
 
     fn opened(&self) -> io::Result<File> {
@@ -57,11 +60,61 @@ impl LogFile {
     }
 }
 
+/// A log that is being written.
+#[derive(Debug)]
+pub struct Log {
+    path: PathBuf,
+    /// `None` after a piece could not be written: what follows would look as if it followed what was written.
+    file: Option<File>,
+    end: LogEnd,
+}
+
+impl Log {
+    /// Writes a piece. If that cannot be done, the log ends here, which [`Log::end`] says: what is shown is more important than its
+    /// copy.
+    pub fn write(&mut self, bytes: &[u8]) {
+        if let Some(file) = &mut self.file
+            && let Err(error) = file.write_all(bytes)
+        {
+            let _ = self.end.0.set(format!("the log {} is cut off: {error}", self.path.display()));
+            self.file = None;
+        }
+    }
+
+    /// Returns a handle that knows whether the log is whole.
+    pub fn end(&self) -> LogEnd {
+        self.end.clone()
+    }
+}
+
+/// Knows whether a log is whole, from any thread.
+#[derive(Clone, Debug, Default)]
+pub struct LogEnd(Arc<OnceLock<String>>);
+
+impl LogEnd {
+    /// Returns why the log ends before the console does, if it does.
+    pub fn error(&self) -> Option<String> {
+        self.0.get().cloned()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+
+    #[test]
+    fn a_log_that_cannot_be_written_says_so_once_it_ends() {
+        let mut full = LogFile::named("/dev/full").create().expect("a device");
+        let end = full.end();
+        assert_eq!(end.error(), None);
+        full.write(b"");
+        assert_eq!(end.error(), None, "nothing is missing");
+        full.write(b"text");
+        let error = end.error().expect("it is full");
+        assert!(error.starts_with("the log /dev/full is cut off: No space left"), "{error}");
+    }
 
     #[test]
     fn links_are_followed_only_where_the_file_was_named() {

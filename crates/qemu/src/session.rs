@@ -1,6 +1,5 @@
 //! A running board: its console, and its end.
 
-use std::fs::File;
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::{ChildStderr, ChildStdin, ChildStdout};
@@ -10,6 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
+use crate::log_file::{Log, LogEnd};
 use crate::machine::Options;
 use crate::outcome::{Exit, Outcome, tail};
 use crate::process::{Pipes, Process};
@@ -71,21 +71,17 @@ pub struct Session {
     pending: Vec<u8>,
     log: Option<Vec<u8>>,
     log_file: Option<PathBuf>,
+    log_end: LogEnd,
 }
 
 impl Session {
-    pub(crate) fn new(
-        process: Process,
-        pipes: Pipes,
-        log: Option<File>,
-        options: &Options,
-    ) -> Self {
+    pub(crate) fn new(process: Process, pipes: Pipes, log: Option<Log>, options: &Options) -> Self {
         let start = Instant::now();
         let stderr = Arc::new(Mutex::new(String::new()));
         let (chunks, output) = mpsc::sync_channel(CHUNKS_WAITING);
         let (input, bytes) = mpsc::channel();
-        let messages = Arc::clone(&stderr);
-        thread::spawn(move || read_console(pipes.stdout, start, log, &chunks, &messages));
+        let log_end = log.as_ref().map(Log::end).unwrap_or_default();
+        thread::spawn(move || read_console(pipes.stdout, start, log, &chunks));
         thread::spawn(move || write_console(pipes.stdin, &bytes));
         let messages = Arc::clone(&stderr);
         let stderr_reader = thread::spawn(move || read_stderr(pipes.stderr, &messages));
@@ -99,6 +95,7 @@ impl Session {
             pending: Vec::new(),
             log: options.keep_log.then(Vec::new),
             log_file: options.log_file.as_ref().map(|it| it.path().to_owned()),
+            log_end,
         }
     }
 
@@ -209,6 +206,7 @@ impl Session {
             exit,
             log: self.log.as_deref().map(lossy).unwrap_or_default(),
             log_file: self.log_file.clone(),
+            log_error: self.log_end.error(),
             stderr: self.messages(),
             elapsed,
         }
@@ -238,18 +236,14 @@ fn find(text: &[u8], pattern: &[u8]) -> Option<usize> {
 fn read_console(
     mut stdout: ChildStdout,
     start: Instant,
-    mut log: Option<File>,
+    mut log: Option<Log>,
     chunks: &SyncSender<Chunk>,
-    messages: &Mutex<String>,
 ) {
     let mut buffer = [0; CHUNK_BYTES];
     while let Ok(count @ 1..) = stdout.read(&mut buffer) {
         let bytes = &buffer[..count];
-        if let Some(file) = &mut log
-            && let Err(error) = file.write_all(bytes)
-        {
-            note(messages, &format!("the log is cut off: {error}\n"));
-            log = None;
+        if let Some(log) = &mut log {
+            log.write(bytes);
         }
         if chunks.send(Chunk { time: start.elapsed(), bytes: bytes.to_vec() }).is_err() {
             return;

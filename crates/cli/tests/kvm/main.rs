@@ -240,6 +240,21 @@ fn runs_that_take_too_long_are_stopped() {
 }
 
 #[test]
+fn a_log_that_is_cut_off_is_told_once() {
+    let _alone = alone();
+    if !is_host() {
+        return;
+    }
+    let arguments = ["--timeout", "300ms", "--log", "/dev/full"];
+    let run = json(&[&["run", "--on", "kvm", "systems/kvm-first.toml"], &arguments[..]].concat());
+    let problems = run["problems"].as_array().expect("problems").iter();
+    let told = problems.filter_map(Value::as_str).filter(|it| it.contains("is cut off"));
+    let told: Vec<_> = told.collect();
+    let [told] = told[..] else { panic!("{run:#}") };
+    assert!(told.starts_with("the log /dev/full is cut off: No space left"), "{told}");
+}
+
+#[test]
 fn what_is_not_there_under_kvm_is_refused() {
     let _alone = alone();
     let refused = |arguments: &[&str], message: &str| {

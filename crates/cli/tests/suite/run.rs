@@ -219,6 +219,17 @@ fn hypervisor_is_found_in_the_build_folder_above() {
     assert!(sandbox.path("build/run/test.log").exists());
 }
 
+#[test]
+fn a_log_that_is_cut_off_is_not_well() {
+    let sandbox = sandbox!();
+    let result = sandbox.run(GOOD, &["--log", "/dev/full"]);
+    result.assert_status(1);
+    let said = result.stdout.matches("the log /dev/full is cut off: No space left").count();
+    assert!(said == 1 && result.stdout.contains("not well: the log"), "{}", result.stdout);
+    let junit = sandbox.run(GOOD, &["--log", "/dev/full", "--format", "junit"]).stdout;
+    assert!(junit.contains("the log /dev/full is cut off"), "{junit}");
+}
+
 /// Where another user has `build/run`, the log is not written through a link that lies there.
 #[test]
 fn no_link_of_another_user_is_followed() {

@@ -4,8 +4,6 @@ mod console;
 mod sharing;
 
 use std::collections::VecDeque;
-use std::fs::File;
-use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
@@ -13,7 +11,7 @@ use abi::guest::RAM;
 use abi::trace::Record;
 use host::colors::{Colored, Findings};
 use host::machine::{self as host_machine, FREQUENCY_HZ, Guest, Id, Records, Seats};
-use qemu::{Chunk, Exit, Input, LogFile, Next, Outcome};
+use qemu::{Chunk, Exit, Input, Log, LogFile, Next, Outcome};
 use system::plan::Vm;
 
 use crate::boot::Machine;
@@ -178,7 +176,7 @@ struct Session {
     /// Output that was not given out yet.
     waiting: VecDeque<String>,
     console: Console,
-    log: File,
+    log: Log,
     findings: Shown,
     start: Instant,
     timeout: Option<Duration>,
@@ -217,6 +215,7 @@ impl Session {
             exit,
             log: String::new(),
             log_file: None,
+            log_error: self.log.end().error(),
             stderr: failure.unwrap_or_default().into(),
             elapsed: self.start.elapsed(),
         }
@@ -247,8 +246,7 @@ impl Machine for Session {
         }
         match self.text(timeout) {
             Some(text) => {
-                // What is shown is more important than its copy.
-                let _ = self.log.write_all(text.as_bytes());
+                self.log.write(text.as_bytes());
                 Next::Output(Chunk { time: self.start.elapsed(), bytes: text.into_bytes() })
             }
             None if self.is_over => Next::Ended,

@@ -112,6 +112,7 @@ impl<'a> Prepared<'a> {
         recorded.transpose().map_err(&failed)?;
         let trace = read_trace(&traced)?;
         problems.extend(seen(&trace, &known));
+        problems.extend(outcome.log_error);
         let counts = Some(self.scope.counts().map_err(failed)?);
         Ok(Some(Executed { trace, known, counts, folder: self.folder.clone(), problems }))
     }

@@ -58,6 +58,7 @@ impl<'a> Prepared<'a> {
         recorded.transpose().map_err(failed)?;
         let trace = read_trace(&traced)?;
         problems.extend(seen(&trace, &known));
+        problems.extend(outcome.log_error);
         let colors = machine.colors();
         let lost = colors.iter().flat_map(|it| it.rows()).filter(|row| row.fails());
         problems.extend(lost.flat_map(|row| row.reasons));

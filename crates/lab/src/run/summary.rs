@@ -120,8 +120,9 @@ impl Summary {
         rows.extend(self.tasks.rows(&self.names()));
         let counts = self.counts.as_ref().map(|it| ("counts of caches", it.as_ref().err()));
         let trace = self.trace.as_ref().map(|it| ("trace", it.as_ref().err()));
+        let log = self.outcome.log_error.as_ref().map(|why| ("log", Some(why)));
         rows.extend(
-            [counts, trace]
+            [counts, trace, log]
                 .into_iter()
                 .flatten()
                 .map(|(what, why)| Row::new(Rule::Recording, what).fails_if(why.cloned())),
