@@ -14,6 +14,7 @@
 
 #![forbid(unsafe_code)]
 
+mod abandoned;
 mod arm64;
 mod assemble;
 mod error;
@@ -25,6 +26,7 @@ mod verify;
 mod whole_file;
 mod write;
 
+pub use abandoned::{LockedFolder, locked_file, remove_abandoned};
 pub use assemble::{Image, build};
 pub use error::{Error, GuestFileProblem};
 pub use hypervisor::Hypervisor;

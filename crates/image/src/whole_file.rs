@@ -2,18 +2,24 @@
 
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use rustix::process::geteuid;
+use tempfile::{Builder, NamedTempFile};
 
-use crate::write::{is_special, without_path};
+use crate::abandoned::{locked_file, remove_abandoned};
+use crate::write::is_special;
 
 /// Links that are followed to a file that is not there yet.
 const LINKS_MAX: usize = 40;
 
+/// How names of files begin that are not complete, and the number of random characters that follow.
+const PREFIX: &str = ".bulkhead-";
+const RANDOM: usize = 6;
+
 /// A file being written, in its folder under another name (`.bulkhead-*`). Without [`WholeFile::finish`] it is
-/// removed, and what had its name before stays.
+/// removed, and what had its name before stays. [`WholeFile::remove_abandoned`] removes those of processes that were killed.
 #[derive(Debug)]
 pub struct WholeFile {
     out: Out,
@@ -36,12 +42,27 @@ impl WholeFile {
             let out = File::options().write(true).open(path)?;
             return Ok(Self { out: Out::There(out), path: path.to_owned() });
         }
-        let path = path.canonicalize().unwrap_or_else(|_| end_of_links(path));
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let builder = &mut tempfile::Builder::new();
-        builder.prefix(".bulkhead-").permissions(Permissions::from_mode(0o644));
-        let file = builder.tempfile_in(folder.unwrap_or(Path::new(".")));
-        Ok(Self { out: Out::New(file.map_err(without_path)?), path })
+        let (path, folder) = target(path);
+        let builder = &mut Builder::new();
+        builder.prefix(PREFIX).rand_bytes(RANDOM).permissions(Permissions::from_mode(0o644));
+        let file = locked_file(builder, &folder)?;
+        Ok(Self { out: Out::New(file), path })
+    }
+
+    /// Removes the unfinished files in the folder of a file whose processes were killed.
+    pub fn remove_abandoned(beside: &Path) {
+        let (_, folder) = target(beside);
+        remove_abandoned(&folder, |path| {
+            let name = path.file_name().and_then(|name| name.to_str());
+            let random = name.and_then(|name| name.strip_prefix(PREFIX));
+            let is_ours = random.is_some_and(|it| {
+                it.len() == RANDOM && it.bytes().all(|it| it.is_ascii_alphanumeric())
+            });
+            is_ours
+                && path
+                    .symlink_metadata()
+                    .is_ok_and(|it| it.is_file() && it.uid() == geteuid().as_raw())
+        });
     }
 
     /// Gives the complete file its name.
@@ -87,6 +108,14 @@ pub(crate) fn refuse_folder(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Returns the file to which a path leads, and its folder.
+fn target(path: &Path) -> (PathBuf, PathBuf) {
+    let path = path.canonicalize().unwrap_or_else(|_| end_of_links(path));
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new(".")).to_owned();
+    (path, folder)
+}
+
 /// Returns the file to which links lead that ends nowhere yet.
 fn end_of_links(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
@@ -114,6 +143,24 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1);
         WholeFile::write(&path, b"new").expect("written");
         assert_eq!(read(), b"new");
+    }
+
+    #[test]
+    fn unfinished_files_are_removed_when_their_process_is_gone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        let others = [".bulkhead-mine", ".bulkhead-abc12.", ".other-abc123", "abc123"];
+        for name in others.iter().copied().chain([".bulkhead-aB3d5f"]) {
+            std::fs::write(path(name), "left").expect("written");
+        }
+        std::fs::create_dir(path(".bulkhead-folder")).expect("a folder");
+        let mut open = WholeFile::create(&path("out")).expect("a file");
+        WholeFile::remove_abandoned(&path("other"));
+        assert!(!path(".bulkhead-aB3d5f").exists());
+        assert!(others.iter().all(|name| path(name).exists()) && path(".bulkhead-folder").exists());
+        open.write_all(b"it goes on").expect("written");
+        open.finish().expect("it is still there");
+        assert!(path("out").exists());
     }
 
     #[test]

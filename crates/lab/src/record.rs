@@ -86,8 +86,10 @@ pub struct NewTrace {
 }
 
 impl NewTrace {
-    /// Makes the file, so that a place that cannot be written is known before anything starts.
+    /// Makes the file, so that a place that cannot be written is known before anything starts. Unfinished files beside it are
+    /// removed whose processes were killed.
     pub fn create(path: &Path, what: What) -> Result<Self, Failure> {
+        WholeFile::remove_abandoned(path);
         let out = WholeFile::create(path).map_err(|error| {
             Failure::new("cannot-write", format!("cannot write {}: {error}", path.display()))
         })?;

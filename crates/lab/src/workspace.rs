@@ -3,13 +3,11 @@
 use std::env;
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use image::without_path;
+use image::{LockedFolder, locked_file, remove_abandoned, without_path};
 use qemu::LogFile;
-use rustix::fs::{FlockOperation, OFlags, flock};
-use tempfile::{Builder, NamedTempFile, TempDir};
+use tempfile::{Builder, NamedTempFile};
 
 use crate::failure::Failure;
 use crate::hypervisor::Found;
@@ -21,8 +19,6 @@ const IMAGE: &str = "-run.img";
 const SCRATCH: &str = "-run.d";
 /// A file that says of such a folder that it is to stay.
 const KEPT: &str = "kept";
-/// Attempts to make an image or a folder again that another run took for one that was left behind.
-const ATTEMPTS: usize = 8;
 
 /// A folder for files of runs, and the files of this one.
 #[derive(Debug)]
@@ -60,9 +56,10 @@ impl Workspace {
     pub fn image(&self, bytes: &[u8]) -> Result<ImageFile, Failure> {
         self.remove_abandoned();
         let fill = || -> io::Result<ImageFile> {
-            let image = self.locked()?;
-            image.0.as_file().write_all(bytes)?;
-            Ok(image)
+            let prefix = format!("{}-", self.name);
+            let image = locked_file(Builder::new().prefix(&prefix).suffix(IMAGE), &self.folder)?;
+            image.as_file().write_all(bytes)?;
+            Ok(ImageFile(image))
         };
         let folder = self.folder.display();
         fill().map_err(without_path).map_err(|error| {
@@ -70,60 +67,21 @@ impl Workspace {
         })
     }
 
-    /// Returns a new file for an image, with a lock that lasts as long as this process.
-    fn locked(&self) -> io::Result<ImageFile> {
-        let prefix = format!("{}-", self.name);
-        let new = || Builder::new().prefix(&prefix).suffix(IMAGE).tempfile_in(&self.folder);
-        let mut file = new()?;
-        for _ in 1..ATTEMPTS {
-            // Who has the lock removes the file before giving it back. Where files cannot be locked, none is removed.
-            let _ = flock(file.as_file(), FlockOperation::LockExclusive);
-            if file.path().exists() {
-                break;
-            }
-            file = new()?;
-        }
-        Ok(ImageFile(file))
-    }
-
-    /// Removes the images and folders that no process has a lock of: theirs were killed.
+    /// Removes the images and folders of processes that were killed.
     fn remove_abandoned(&self) {
-        for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
-            let (name, path) = (entry.file_name(), entry.path());
-            let name = name.to_string_lossy();
-            let is_folder = name.ends_with(SCRATCH) && !path.join(KEPT).exists();
-            if !name.ends_with(IMAGE) && !is_folder {
-                continue;
-            }
-            // A pipe of that name has no other end to wait for.
-            let no_wait = OFlags::NONBLOCK.bits() as i32;
-            let opened = File::options().read(true).custom_flags(no_wait).open(&path);
-            let Ok(file) = opened else { continue };
-            let is_locked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
-            // Its run may have kept it before it ended.
-            if is_locked && !path.join(KEPT).exists() {
-                let _ = match is_folder {
-                    true => std::fs::remove_dir_all(&path),
-                    false => std::fs::remove_file(&path),
-                };
-            }
-        }
+        remove_abandoned(&self.folder, |path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.ends_with(IMAGE) || name.ends_with(SCRATCH) && !path.join(KEPT).exists()
+        });
     }
 
     /// Returns a new folder, when those of runs that were killed are removed.
     pub fn scratch(&self) -> Result<Scratch, Failure> {
         self.remove_abandoned();
         let prefix = format!("{}-", self.name);
-        let new = || -> io::Result<Scratch> {
-            let folder = Builder::new().prefix(&prefix).suffix(SCRATCH).tempdir_in(&self.folder)?;
-            let lock = File::open(folder.path())?;
-            let _ = flock(&lock, FlockOperation::LockExclusive);
-            Ok(Scratch { folder, _lock: lock })
-        };
-        // As with images.
-        let mut made = (0..ATTEMPTS).map(|_| new());
-        let made = made.find(|it| it.as_ref().map_or(true, |it| it.path().exists()));
-        made.unwrap_or_else(new).map_err(without_path).map_err(|error| {
+        let made =
+            LockedFolder::create(Builder::new().prefix(&prefix).suffix(SCRATCH), &self.folder);
+        made.map(Scratch).map_err(|error| {
             let folder = self.folder.display();
             Failure::new("no-workspace", format!("cannot make a folder in {folder}: {error}"))
         })
@@ -148,20 +106,17 @@ impl ImageFile {
 
 /// A folder that is removed with this value, or by the next run if this process is killed.
 #[derive(Debug)]
-pub struct Scratch {
-    folder: TempDir,
-    _lock: File,
-}
+pub struct Scratch(LockedFolder);
 
 impl Scratch {
     /// Returns the path.
     pub fn path(&self) -> &Path {
-        self.folder.path()
+        self.0.path()
     }
 
     /// Keeps the folder beyond this value and this process.
     pub fn keep(&mut self) {
-        self.folder.disable_cleanup(true);
+        self.0.keep();
         // Without the file the next run removes the folder, and what was asked for is still there until then.
         let _ = File::create(self.path().join(KEPT));
     }

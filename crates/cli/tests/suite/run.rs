@@ -307,6 +307,27 @@ fn a_recording_without_a_run_leaves_no_file() {
 }
 
 #[test]
+fn a_recording_removes_what_one_left_that_was_killed() {
+    let sandbox = sandbox!();
+    let mut killed = sandbox.start("while echo busy; do sleep 0.05; done", &["--trace", "a.trace"]);
+    killed.kill().expect("it runs");
+    killed.wait().expect("it has ended");
+    let left = leftovers(&sandbox);
+    assert_eq!(left.len(), 1, "{left:?}");
+    let mut runs = sandbox.start("while echo busy; do sleep 0.05; done", &["--trace", "b.trace"]);
+    eventually("the file of the one that was killed goes", || {
+        let now = leftovers(&sandbox);
+        now != left && now.len() == 1
+    });
+    // One that still runs keeps its file.
+    let result = sandbox.run(GOOD, &["--trace", "c.trace"]);
+    assert_ne!(result.status, None);
+    assert!(leftovers(&sandbox).iter().any(|name| name.starts_with(".bulkhead-")));
+    drop(runs.stdout.take());
+    runs.wait().expect("it ends when its reader goes away");
+}
+
+#[test]
 fn top_is_for_systems_that_can_run() {
     let sandbox = sandbox!();
     sandbox.bulkhead(&["top", "nowhere.toml"]).assert_refused(&["cannot read nowhere.toml"]);
