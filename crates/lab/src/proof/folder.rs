@@ -4,10 +4,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use image::without_path;
-use tempfile::TempDir;
+use image::{LockedFolder, remove_abandoned};
 
 use super::execute::TRACE;
+use super::theorems;
+use crate::certificate;
 use crate::failure::Failure;
 
 /// The page for people.
@@ -20,36 +21,68 @@ pub const PLAN: &str = "with.plan.dts";
 /// The plan without isolation.
 pub const PLAN_WITHOUT: &str = "without.plan.dts";
 
-/// The folders of runs.
-const RUNS: [&str; 2] = ["with", "without"];
+/// How names of folders begin in which results are gathered.
+const GATHERED: &str = ".proof-";
+/// The folder there for earlier results, while new ones take their place.
+const EARLIER: &str = "earlier";
+
+/// All that a proof can write.
+const ENTRIES: [(&str, Kind); 7] = [
+    (PAGE, Kind::File),
+    (RESULTS, Kind::File),
+    (PLAN, Kind::File),
+    (PLAN_WITHOUT, Kind::File),
+    ("with", Kind::Run),
+    ("without", Kind::Run),
+    (theorems::FOLDER, Kind::Theorems),
+];
+
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Kind {
+    File,
+    /// A folder with the trace of a run.
+    Run,
+    /// A folder with theorems.
+    Theorems,
+}
+
+impl Kind {
+    /// Returns true if nothing of somebody else is lost with what is at a place.
+    fn is_ours(self, place: &Path) -> bool {
+        let is_empty = || fs::read_dir(place).is_ok_and(|mut it| it.next().is_none());
+        match self {
+            Self::File => !place.symlink_metadata().is_ok_and(|it| it.is_dir()),
+            Self::Run => place.join(TRACE).exists() || is_empty(),
+            Self::Theorems => certificate::is_in(place) || is_empty(),
+        }
+    }
+}
 
 /// A folder in which results are gathered beside those that are there.
 pub struct Folder {
     path: PathBuf,
+    /// The folder was made for these results.
+    is_new: bool,
     /// Removed with this value, with all that did not get out of it.
-    gathered: Option<TempDir>,
+    gathered: Option<LockedFolder>,
 }
 
 impl Folder {
-    /// Made before anything is run: a name that cannot be is known at once.
+    /// Made before anything is run: a name that cannot be is known at once. What proofs gathered there that were killed is
+    /// removed.
     pub fn create(path: &Path) -> Result<Self, Failure> {
-        // A folder of a run takes the place of an earlier one, and of nothing else.
-        for place in RUNS.map(|name| path.join(name)) {
-            let is_empty = || fs::read_dir(&place).is_ok_and(|mut it| it.next().is_none());
-            if place.symlink_metadata().is_ok() && !place.join(TRACE).exists() && !is_empty() {
-                let text = format!(
-                    "{} is in the way: it is no run of an earlier proof\nhelp: move it, or name another folder with `-o`",
-                    place.display()
-                );
-                return Err(Failure::new("output", text));
-            }
-        }
+        refuse_others(path, |name| name != theorems::FOLDER)?;
+        let is_new = path.symlink_metadata().is_err();
         let gather = || {
             fs::create_dir_all(path)?;
-            tempfile::Builder::new().prefix(".proof-").tempdir_in(path).map_err(without_path)
+            remove_abandoned(path, |it| {
+                let name = it.file_name().unwrap_or_default().to_string_lossy();
+                name.starts_with(GATHERED) && it.symlink_metadata().is_ok_and(|it| it.is_dir())
+            });
+            LockedFolder::create(tempfile::Builder::new().prefix(GATHERED), path)
         };
         let gathered = gather().map_err(|error| cannot_write(path, &error))?;
-        Ok(Self { path: path.to_owned(), gathered: Some(gathered) })
+        Ok(Self { path: path.to_owned(), is_new, gathered: Some(gathered) })
     }
 
     fn gathered(&self) -> &Path {
@@ -73,40 +106,82 @@ impl Folder {
         self.path.join(name)
     }
 
+    /// Returns true if there are results of an earlier proof.
+    pub fn has_earlier(&self) -> bool {
+        self.place(RESULTS).is_file()
+    }
+
     /// Writes a file.
     pub fn write(&self, name: &str, content: &[u8]) -> Result<(), Failure> {
         let path = self.file(name);
         fs::write(&path, content).map_err(|error| cannot_write(&path, &error))
     }
 
-    /// All that was gathered takes the place of what is there: the page last.
+    /// All that was gathered takes the place of all results of an earlier proof, or nothing does. Without a page nothing seems
+    /// complete: the earlier one goes first, and the new one comes last.
     pub fn finish(&mut self) -> Result<(), Failure> {
-        let replace = || {
-            let entries = fs::read_dir(self.gathered())?;
-            let mut names =
-                entries.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>()?;
-            names.sort_by_key(|name| name == PAGE);
-            for name in names {
-                let place = self.path.join(&name);
-                if place.is_dir() {
-                    fs::remove_dir_all(&place)?;
-                }
-                fs::rename(self.gathered().join(&name), place)?;
-            }
-            io::Result::Ok(())
-        };
-        replace().map_err(|error| cannot_write(&self.path, &error))?;
+        let is_new = |name: &str| self.file(name).symlink_metadata().is_ok();
+        refuse_others(&self.path, is_new)?;
+        let earlier = self.file(EARLIER);
+        let has_earlier = self.has_earlier();
+        let goes = ENTRIES.iter().filter(|(name, kind)| {
+            let place = self.place(name);
+            let is_there = place.symlink_metadata().is_ok();
+            is_there && (is_new(name) || has_earlier && kind.is_ours(&place))
+        });
+        let away = goes.map(|(name, _)| (self.place(name), earlier.join(name)));
+        let comes = ENTRIES.iter().rev().filter(|(name, _)| is_new(name));
+        let moves = away.chain(comes.map(|(name, _)| (self.file(name), self.place(name))));
+        let moves: Vec<_> = moves.collect();
+        let replaced = fs::create_dir(&earlier).and_then(|()| all_or_nothing(&moves));
+        replaced.map_err(|error| cannot_write(&self.path, &error))?;
         self.gathered = None;
         Ok(())
     }
 }
 
-/// A folder in which nothing is was made for nothing.
+/// A folder in which nothing is was made for nothing, if it was made here.
 impl Drop for Folder {
     fn drop(&mut self) {
         self.gathered = None;
-        let _ = fs::remove_dir(&self.path);
+        if self.is_new {
+            let _ = fs::remove_dir(&self.path);
+        }
     }
+}
+
+/// Refuses a folder in which something of somebody else has one of the names that results are to have.
+fn refuse_others(path: &Path, is_wanted: impl Fn(&str) -> bool) -> Result<(), Failure> {
+    let wanted = ENTRIES.iter().filter(|(name, _)| is_wanted(name));
+    for (name, kind) in wanted {
+        let place = path.join(name);
+        if place.symlink_metadata().is_ok() && !kind.is_ours(&place) {
+            let what = match kind {
+                Kind::File => "a folder",
+                Kind::Run => "no run of an earlier proof",
+                Kind::Theorems => "no folder with theorems of an earlier proof",
+            };
+            let text = format!(
+                "{} is in the way: it is {what}\nhelp: move it, or name another folder with `-o`",
+                place.display()
+            );
+            return Err(Failure::new("output", text));
+        }
+    }
+    Ok(())
+}
+
+/// Renames all, or puts everything back if one cannot be renamed.
+fn all_or_nothing(moves: &[(PathBuf, PathBuf)]) -> io::Result<()> {
+    for (done, (from, to)) in moves.iter().enumerate() {
+        if let Err(error) = fs::rename(from, to) {
+            for (from, to) in moves[..done].iter().rev() {
+                fs::rename(to, from)?;
+            }
+            return Err(error);
+        }
+    }
+    Ok(())
 }
 
 fn cannot_write(path: &Path, error: &dyn std::fmt::Display) -> Failure {
@@ -147,6 +222,89 @@ mod tests {
         let empty = parent.path().join("empty");
         drop(Folder::create(&empty).expect("a folder"));
         assert!(!empty.exists());
+        fs::create_dir(&empty).expect("a folder");
+        drop(Folder::create(&empty).expect("a folder"));
+        assert!(empty.exists(), "it was there before");
+    }
+
+    #[test]
+    fn results_that_a_new_proof_has_not_do_not_stay_beside_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path(PLAN), "mine").expect("a file");
+        let prove = |all: bool| {
+            let mut folder = Folder::create(folder.path()).expect("a folder");
+            for run in if all { &["with", "without"][..] } else { &["with"] } {
+                fs::write(folder.of_run(run).expect("a run").join(TRACE), "").expect("a trace");
+            }
+            for file in if all { &[PAGE, RESULTS, PLAN_WITHOUT][..] } else { &[PAGE, RESULTS] } {
+                folder.write(file, b"").expect("a file");
+            }
+            folder.finish().expect("it is there");
+        };
+        prove(true);
+        assert!(path(PLAN).exists(), "there were no results, of which it could be one");
+        fs::write(path("notes.txt"), "mine").expect("a file");
+        prove(false);
+        assert!(path("with").exists() && path(RESULTS).exists() && path("notes.txt").exists());
+        let earlier = ["without", PLAN, PLAN_WITHOUT].map(|name| path(name).exists());
+        assert_eq!(earlier, [false; 3]);
+    }
+
+    #[test]
+    fn what_is_in_the_way_leaves_all_earlier_results() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        let gather = |text: &str| {
+            let folder = Folder::create(folder.path()).expect("a folder");
+            fs::write(folder.of_run("with").expect("a run").join(TRACE), text).expect("a trace");
+            for name in [PAGE, RESULTS, PLAN] {
+                folder.write(name, text.as_bytes()).expect("a file");
+            }
+            folder
+        };
+        gather("one").finish().expect("it is there");
+        let mut second = gather("two");
+        // Meanwhile somebody else makes a folder.
+        fs::remove_file(path(PLAN)).expect("it was there");
+        fs::create_dir(path(PLAN)).expect("a folder");
+        fs::write(path(PLAN).join("thesis.txt"), "mine").expect("a file");
+        let refused = second.finish().expect_err("it is in the way").to_string();
+        assert!(refused.contains("with.plan.dts is in the way: it is a folder"), "{refused}");
+        drop(second);
+        for name in [PAGE, RESULTS, "with/run.trace"] {
+            assert_eq!(fs::read_to_string(path(name)).expect("it stayed"), "one");
+        }
+        assert!(path(PLAN).join("thesis.txt").exists());
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 4);
+    }
+
+    #[test]
+    fn a_move_that_fails_takes_back_those_before_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        for name in ["a", "b"] {
+            fs::write(path(name), name).expect("a file");
+        }
+        let moves =
+            [("a", "old-a"), ("b", "a"), ("none", "b")].map(|(from, to)| (path(from), path(to)));
+        assert!(all_or_nothing(&moves).is_err());
+        for name in ["a", "b"] {
+            assert_eq!(fs::read_to_string(path(name)).expect("it is there"), name);
+        }
+        assert!(!path("old-a").exists());
+    }
+
+    #[test]
+    fn what_a_proof_gathered_that_was_killed_is_removed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let left = folder.path().join(".proof-abc123");
+        fs::create_dir(&left).expect("a folder");
+        fs::write(left.join(PAGE), "half").expect("a file");
+        let first = Folder::create(folder.path()).expect("a folder");
+        assert!(!left.exists());
+        let second = Folder::create(folder.path()).expect("a folder");
+        assert!(first.gathered().exists() && second.gathered().exists());
     }
 
     #[test]
