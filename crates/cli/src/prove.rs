@@ -33,7 +33,10 @@ pub fn prove(options: &ProveOptions, format: Format) -> Result<Status, Failure> 
     format.print(
         || verdicts,
         || output::print(&results),
-        || format!("{}report: {}\n", show::show(&proof), page.display()),
+        || {
+            let report = page.map(|page| format!("report: {}\n", page.display()));
+            format!("{}{}", show::show(&proof), report.unwrap_or_default())
+        },
     )?;
     Ok(if proof.holds { Status::Yes } else { Status::No })
 }

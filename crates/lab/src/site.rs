@@ -113,7 +113,7 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(2));
         let folder = parent.join(name);
         fs::create_dir(&folder).expect("a folder");
-        let document = serde_json::to_string(&Document::new(&proof, String::new())).expect("JSON");
+        let document = serde_json::to_string(&Document::new(&proof, None)).expect("JSON");
         fs::write(folder.join("results.json"), document).expect("written");
         fs::write(folder.join("report.html"), page).expect("written");
         folder

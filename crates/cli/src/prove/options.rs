@@ -45,7 +45,7 @@ pub struct ProveOptions {
     /// Append to the command line of a VM; may be given several times
     #[arg(long, value_name = "VM=ARGS", value_parser = append)]
     pub append: Vec<(String, String)>,
-    /// Stop a run that takes longer, and prove nothing
+    /// Stop a run that takes longer, and prove nothing; results of an earlier proof are then kept
     #[arg(long, value_name = "TIME", default_value = "600s", value_parser = time)]
     pub timeout: Duration,
     /// Simulated time

@@ -69,6 +69,39 @@ fn deadlines_that_are_missed_with_servers_are_the_answer_no() {
     }
 }
 
+/// A proof that was stopped says nothing, and takes the place of no other one.
+#[test]
+fn a_proof_that_is_stopped_keeps_earlier_results() {
+    let _alone = alone();
+    if !is_host() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, out) = (example(folder.path(), "kvm-first", &[]), folder.path().join("out"));
+    let read = |name: &str| std::fs::read(out.join(name)).expect("a result");
+    let prove = |timeout| {
+        bulkhead(&["prove", &file, "--on", "kvm", "-o", &text(&out), "--timeout", timeout])
+    };
+    // With nothing there, it is better than nothing.
+    let output = prove("300ms");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("report: ") && !said.contains("are kept"), "{said}");
+    prove("60s");
+    let whole = ["report.html", "results.json", "with/run.trace"].map(read);
+    let output = prove("300ms");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("report.html and all that is beside it are kept as they were"), "{said}");
+    assert!(
+        said.contains("the run was stopped after 0.3 s") && !said.contains("report: "),
+        "{said}"
+    );
+    assert!(whole == ["report.html", "results.json", "with/run.trace"].map(read));
+    let names = std::fs::read_dir(&out).expect("the folder").count();
+    assert_eq!(names, 4, "nothing else is left");
+}
+
 #[test]
 fn what_cannot_be_measured_is_refused_with_nothing_written() {
     let _alone = alone();

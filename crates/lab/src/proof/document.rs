@@ -14,8 +14,8 @@ pub struct Document<'a> {
     name: &'a str,
     /// "exact", or "measured" under KVM, where times are no promise.
     times: &'static str,
-    /// Where the page is.
-    report: String,
+    /// Where the page is; `null` if earlier results are kept.
+    report: Option<String>,
     schedulable_without: Option<bool>,
     schedulable_with: Option<bool>,
     failures: &'a [String],
@@ -175,8 +175,8 @@ struct FileDocument<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// All of a proof; `report`: where its page is.
-    pub fn new(proof: &'a Proof, report: String) -> Self {
+    /// All of a proof; `report`: where its page is, if it is written.
+    pub fn new(proof: &'a Proof, report: Option<String>) -> Self {
         let vm = |index: usize| proof.vms.get(index).map_or("", |vm| vm.name.as_str());
         let tasks = proof.tasks.iter().map(|task| TaskDocument {
             vm: vm(task.vm),

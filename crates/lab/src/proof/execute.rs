@@ -44,6 +44,8 @@ pub struct Executed {
     pub folder: PathBuf,
     /// Problems of the run, a sentence each.
     pub problems: Vec<String>,
+    /// Whether the run was stopped because it took too long.
+    pub is_timed_out: bool,
 }
 
 impl<'a> Prepared<'a> {
@@ -114,7 +116,9 @@ impl<'a> Prepared<'a> {
         problems.extend(seen(&trace, &known));
         problems.extend(outcome.log_error);
         let counts = Some(self.scope.counts().map_err(failed)?);
-        Ok(Some(Executed { trace, known, counts, folder: self.folder.clone(), problems }))
+        let is_timed_out = outcome.exit == Exit::TimedOut;
+        let folder = self.folder.clone();
+        Ok(Some(Executed { trace, known, counts, folder, problems, is_timed_out }))
     }
 }
 

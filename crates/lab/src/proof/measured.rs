@@ -62,6 +62,8 @@ impl<'a> Prepared<'a> {
         let colors = machine.colors();
         let lost = colors.iter().flat_map(|it| it.rows()).filter(|row| row.fails());
         problems.extend(lost.flat_map(|row| row.reasons));
-        Ok(Some(Executed { trace, known, counts: None, folder: self.folder.clone(), problems }))
+        let is_timed_out = outcome.exit == Exit::TimedOut;
+        let (folder, counts) = (self.folder.clone(), None);
+        Ok(Some(Executed { trace, known, counts, folder, problems, is_timed_out }))
     }
 }

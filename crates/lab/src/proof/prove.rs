@@ -62,8 +62,8 @@ pub struct Proven {
     pub verdicts: Verdicts,
     /// The results for programs (JSON).
     pub results: String,
-    /// Where the page for people is.
-    pub page: PathBuf,
+    /// Where the page for people is; `None`: a run was stopped, and earlier results are kept.
+    pub page: Option<PathBuf>,
 }
 
 /// Proves that a system is isolated. `None`: `watch` stopped it, and no file was changed.
@@ -132,14 +132,23 @@ pub fn prove(options: &Options, watch: &dyn Watch) -> Result<Option<Proven>, Fai
     let (mut proof, rows) = evidence.proof(notes, theorems)?;
     let hypervisor = hypervisor.as_ref().map(|it| it.path.as_path());
     proof.origin = origin::origin(options, &evidence, hypervisor, &folder)?;
-    let results = write(&folder, &system, plain, &proof)?;
-    folder.finish()?;
-    if !options.certificate {
-        super::theorems::remove(&folder)?;
+    // A proof that was stopped says nothing of the system, and an earlier one does.
+    let keeps_earlier = evidence.with.is_timed_out && folder.has_earlier();
+    if keeps_earlier {
+        proof.notes.push(format!(
+            "{} and all that is beside it are kept as they were, because the run with the plan was stopped",
+            folder.place(PAGE).display()
+        ));
+    }
+    let page = (!keeps_earlier).then(|| folder.place(PAGE).display().to_string());
+    let results = write(&folder, &system, plain, &proof, page)?;
+    if !keeps_earlier {
+        folder.finish()?;
     }
     let file = options.file.display().to_string();
     let verdicts = of_proof(&file, &proof, &system, rows);
-    Ok(Some(Proven { proof, verdicts, results, page: folder.place(PAGE) }))
+    let page = (!keeps_earlier).then(|| folder.place(PAGE));
+    Ok(Some(Proven { proof, verdicts, results, page }))
 }
 
 /// What runs a system.
@@ -185,6 +194,7 @@ fn write(
     system: &System,
     plain: Option<&System>,
     proof: &Proof,
+    page: Option<String>,
 ) -> Result<String, Failure> {
     for (name, system) in [(PLAN, Some(system)), (PLAN_WITHOUT, plain)] {
         // Under KVM there is no plan as a file.
@@ -196,7 +206,7 @@ fn write(
         })?;
         folder.write(name, plan.to_dts().as_bytes())?;
     }
-    let document = Document::new(proof, folder.place(PAGE).display().to_string());
+    let document = Document::new(proof, page);
     let mut results =
         serde_json::to_string_pretty(&document).map_err(|it| Failure::new("output", it))?;
     results.push('\n');

@@ -71,17 +71,6 @@ pub fn theorems(
     }))
 }
 
-/// Removes the theorems of an earlier proof, whose bounds may be others.
-pub fn remove(folder: &Folder) -> Result<(), Failure> {
-    let path = folder.place(FOLDER);
-    if !certificate::is_in(&path) {
-        return Ok(());
-    }
-    let cannot =
-        |error| Failure::new("output", format!("cannot remove {}: {error}", path.display()));
-    std::fs::remove_dir_all(&path).map_err(cannot)
-}
-
 /// Coq, which checks the files in a folder.
 struct Coq<'a> {
     coqc: &'a Path,
