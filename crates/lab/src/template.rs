@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::built;
 use crate::failure::Failure;
 use crate::hypervisor;
 
@@ -100,7 +101,7 @@ impl Template {
         for guest in self.guests() {
             let path = build.join(guest);
             let bytes = fs::read(&path).map_err(|error| {
-                let help = "`make build` makes the guests; archives of a release have no Linux";
+                let help = format!("{}; archives of a release have no Linux", built::by(&path));
                 let message = format!("cannot read {}: {error}\nhelp: {help}", path.display());
                 Failure::new("no-guests", message)
             })?;

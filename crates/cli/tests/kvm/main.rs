@@ -268,6 +268,13 @@ fn what_is_not_there_under_kvm_is_refused() {
         &["systems/kvm-first.toml", "--deterministic"],
         "`--deterministic` has a meaning on QEMU only",
     );
+    for command in ["run", "top", "prove"] {
+        let file = "systems/kvm-first.toml";
+        let output = bulkhead(&[command, file, "--on", "kvm", "--hypervisor", "h.elf"]);
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains("`--hypervisor` has a meaning on QEMU only\nhelp: "), "{text}");
+    }
     let folder = tempfile::tempdir().expect("a folder");
     let small = system(folder.path(), &[("\"4MiB\"", "\"512KiB\"")]);
     if is_host() {
