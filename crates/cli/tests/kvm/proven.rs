@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::{ATTEMPTS, alone, bulkhead, example, is_host, json as document};
+use crate::{ATTEMPTS, alone, bulkhead, example, has_colors, is_host, json as document};
 
 fn text(path: &Path) -> String {
     path.to_str().expect("a path in UTF-8").into()
@@ -67,6 +67,30 @@ fn deadlines_that_are_missed_with_servers_are_the_answer_no() {
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
+}
+
+/// The frames of VMs with colours have a verdict of their own.
+#[test]
+fn a_proof_with_colours_says_whether_vms_kept_them() {
+    let _alone = alone();
+    if !has_colors() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = example(folder.path(), "kvm-colors", &[]);
+    let prove = || bulkhead(&["prove", &file, "--on", "kvm", "--format", "junit"]).stdout;
+    let said = String::from_utf8(prove()).expect("text");
+    for vm in ["burn", "control"] {
+        let case = format!("name=\"VM {vm}\" classname=\"prove.colors\"");
+        assert!(said.contains(&case), "{said}");
+    }
+    let document = std::fs::read(folder.path().join("kvm-colors.proof/results.json"));
+    let document: Value = serde_json::from_slice(&document.expect("results")).expect("JSON");
+    let notes = document["notes"].as_array().expect("notes").iter().filter_map(Value::as_str);
+    let kept =
+        notes.clone().any(|it| it.starts_with("all frames of VMs with colours were looked at"));
+    let failed = said.contains("to frames of other colours than");
+    assert!(kept != failed, "{document:#}");
 }
 
 /// A proof that was stopped says nothing, and takes the place of no other one.

@@ -13,6 +13,7 @@ use super::{caches, chains, described, judge, sections, tasks, traffic};
 use crate::decisions::wrong_decisions;
 use crate::failure::Failure;
 use crate::header::header;
+use crate::kvm::Colors;
 use crate::load::{self, System};
 use crate::responses::{Key, responses};
 
@@ -101,7 +102,9 @@ impl Evidence<'_> {
 
         let decisions = wrong_decisions(&system.plan, &with.trace)?;
         proof.notes.extend(decisions.is_none().then(|| NO_DECISIONS.into()));
-        let rows = judge::rows(&proof, &with.problems, decisions.as_deref());
+        let mut rows = judge::rows(&proof, &with.problems, decisions.as_deref());
+        rows.extend(with.rows());
+        proof.notes.extend(with.colors.iter().filter_map(Colors::note));
         proof.failures = judge::failures(&rows);
         proof.notes.extend(judge::notes(&proof));
         proof.notes.push(DESCRIBED.into());
@@ -144,7 +147,7 @@ impl Evidence<'_> {
             cache: run.counts.as_ref().map(|it| caches::cache(run, it, &names)).transpose()?,
             vms: vms.collect(),
             sections: sections::sections(&run.trace, &resources, places),
-            notes: run.problems.clone(),
+            notes: run.notes(),
         })
     }
 

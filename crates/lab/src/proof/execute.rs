@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use qemu::{Exit, LogFile, Outcome, Time};
+use report::verdicts::Row;
 use trace::Trace;
 
 use crate::boot::{self, Ran, Start};
@@ -11,6 +12,7 @@ use crate::cachescope::{Cachescope, Counts};
 use crate::console::Known;
 use crate::failure::Failure;
 use crate::hypervisor::Found;
+use crate::kvm::Colors;
 use crate::load::System;
 use crate::record::{What, read_trace};
 use crate::watch::Watch;
@@ -42,10 +44,25 @@ pub struct Executed {
     pub counts: Option<Counts>,
     /// The folder with the results of the cache model.
     pub folder: PathBuf,
-    /// Problems of the run, a sentence each.
+    /// Problems of the run that have no verdict of their own, a sentence each.
     pub problems: Vec<String>,
     /// Whether the run was stopped because it took too long.
     pub is_timed_out: bool,
+    /// The frames of VMs with colours, where they were looked at.
+    pub colors: Option<Colors>,
+}
+
+impl Executed {
+    /// Returns the verdicts on the frames of VMs with colours.
+    pub fn rows(&self) -> Vec<Row> {
+        self.colors.iter().flat_map(Colors::rows).collect()
+    }
+
+    /// Returns all that is wrong with the run, a sentence each.
+    pub fn notes(&self) -> Vec<String> {
+        let failed = self.rows().into_iter().filter(|row| row.fails());
+        self.problems.iter().cloned().chain(failed.flat_map(|row| row.reasons)).collect()
+    }
 }
 
 impl<'a> Prepared<'a> {
@@ -118,7 +135,7 @@ impl<'a> Prepared<'a> {
         let counts = Some(self.scope.counts().map_err(failed)?);
         let is_timed_out = outcome.exit == Exit::TimedOut;
         let folder = self.folder.clone();
-        Ok(Some(Executed { trace, known, counts, folder, problems, is_timed_out }))
+        Ok(Some(Executed { trace, known, counts, folder, problems, is_timed_out, colors: None }))
     }
 }
 

@@ -60,10 +60,8 @@ impl<'a> Prepared<'a> {
         problems.extend(seen(&trace, &known));
         problems.extend(outcome.log_error);
         let colors = machine.colors();
-        let lost = colors.iter().flat_map(|it| it.rows()).filter(|row| row.fails());
-        problems.extend(lost.flat_map(|row| row.reasons));
         let is_timed_out = outcome.exit == Exit::TimedOut;
         let (folder, counts) = (self.folder.clone(), None);
-        Ok(Some(Executed { trace, known, counts, folder, problems, is_timed_out }))
+        Ok(Some(Executed { trace, known, counts, folder, problems, is_timed_out, colors }))
     }
 }
