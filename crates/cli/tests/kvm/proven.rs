@@ -69,6 +69,46 @@ fn deadlines_that_are_missed_with_servers_are_the_answer_no() {
     }
 }
 
+/// What checks of pull requests show says that times are measured, too.
+#[test]
+fn documents_of_verdicts_say_that_times_are_measured() {
+    let _alone = alone();
+    if !is_host() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let small = [("budget = \"3.5ms\"", "budget = \"0.5ms\"")];
+    let [good, late] = ["good", "late"].map(|name| {
+        let folder = folder.path().join(name);
+        std::fs::create_dir(&folder).expect("a folder");
+        example(&folder, "kvm-demo", if name == "good" { &[] } else { &small })
+    });
+    let prove = |file: &str, form: &str| {
+        let output = bulkhead(&["prove", file, "--on", "kvm", "--format", form]);
+        (output.status.code(), String::from_utf8(output.stdout).expect("text"))
+    };
+    let mut proofs = (0..ATTEMPTS).map(|_| prove(&good, "markdown"));
+    let (_, text) = proofs.find(|it| it.0 == Some(0)).expect("a proof of some holds");
+    for part in [
+        "all deadlines were kept with the plan, as measured",
+        "measured, not promised",
+        "`task control.balance`",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("everything holds") && !text.contains("fails"), "{text}");
+    let (status, text) = prove(&late, "markdown");
+    assert_eq!(status, Some(1), "{text}");
+    for part in ["not everything holds with the plan", "task `balance` of VM `control` missed"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let (status, text) = prove(&late, "junit");
+    assert_eq!(status, Some(1), "{text}");
+    for part in ["<testsuites", "task control.balance", "<failure", "missed"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
 /// The frames of VMs with colours have a verdict of their own.
 #[test]
 fn a_proof_with_colours_says_whether_vms_kept_them() {
