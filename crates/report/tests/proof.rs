@@ -34,6 +34,17 @@ fn the_story_is_told_in_its_order_with_the_verdict_first() {
     }
 }
 
+/// Nothing is guaranteed where times are measured, and the analysis has a word of its own.
+#[test]
+fn no_page_speaks_of_guarantees() {
+    for measured in [false, true] {
+        let html = Proof { measured, ..rover::rover() }.html();
+        check_structure(&html);
+        assert!(html.contains("Why it is not schedulable without isolation"));
+        assert!(!html.to_lowercase().contains("guarantee"));
+    }
+}
+
 #[test]
 fn nothing_comes_from_elsewhere() {
     let html = rover::rover().html();

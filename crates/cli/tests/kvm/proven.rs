@@ -153,6 +153,9 @@ fn a_proof_that_is_stopped_keeps_earlier_results() {
     assert!(said.contains("report: ") && !said.contains("are kept"), "{said}");
     prove("60s");
     let whole = ["report.html", "results.json", "with/run.trace"].map(read);
+    let page = String::from_utf8_lossy(&whole[0]);
+    let options = format!("--on kvm --output {} --timeout 60s --simulate 10s", text(&out));
+    assert!(page.contains(&options), "how to get it again: {options}");
     let output = prove("300ms");
     let said = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{said}");

@@ -13,17 +13,18 @@ use super::caches::model;
 use super::evidence::Evidence;
 use super::folder::{Folder, PLAN, PLAN_WITHOUT};
 use crate::failure::Failure;
+use crate::hypervisor::Found;
 
 /// Commands, digests of what was read, and settings.
 pub fn origin(
     options: &Options,
     evidence: &Evidence,
-    hypervisor: Option<&Path>,
+    hypervisor: Option<&Found>,
     folder: &Folder,
 ) -> Result<Origin, Failure> {
     let system = evidence.system;
     let mut files = vec![digest("description", &options.file)?];
-    files.extend(hypervisor.map(loaded).transpose()?);
+    files.extend(hypervisor.map(|it| loaded(&it.path)).transpose()?);
     for vm in &system.plan.vms {
         let loaded =
             [("kernel", Some(&vm.boot.kernel)), ("initial RAM disk", vm.boot.initrd.as_ref())];
@@ -52,7 +53,8 @@ pub fn origin(
             facts.extend(qemu().map(|version| fact("QEMU", version)));
         }
     }
-    Ok(Origin { commands: commands(options, evidence, folder), files, facts })
+    let named = hypervisor.filter(|it| it.build.is_none()).map(|it| it.path.as_path());
+    Ok(Origin { commands: commands(options, evidence, folder, named), files, facts })
 }
 
 /// The release of the kernel.
@@ -67,29 +69,52 @@ fn qemu() -> Option<String> {
     qemu::Version::of(&program).ok().map(|version| version.to_string())
 }
 
-fn commands(options: &Options, evidence: &Evidence, folder: &Folder) -> Vec<Command> {
-    let file = quoted(&options.file.display().to_string());
+/// `named`: the hypervisor, if it is not the one that was built.
+fn commands(
+    options: &Options,
+    evidence: &Evidence,
+    folder: &Folder,
+    named: Option<&Path>,
+) -> Vec<Command> {
+    let of_path = |path: &Path| quoted(&path.display().to_string());
+    let option = |name: &str, value: String| format!(" --{name} {value}");
+    let file = of_path(&options.file);
     let appended = options.append.iter().map(|(vm, text)| quoted(&format!("{vm}={text}")));
-    let appended: String = appended.map(|it| format!(" --append {it}")).collect();
+    let appended: String = appended.map(|it| option("append", it)).collect();
     let scope = options.cachescope_options.iter().map(|it| quoted(it));
-    let scope: String = scope.map(|it| format!(" --cachescope-option {it}")).collect();
+    let scope: String = scope.map(|it| option("cachescope-option", it)).collect();
+    let hypervisor = named.map_or(String::new(), |it| option("hypervisor", of_path(it)));
     let command = |purpose: &str, line: String| Command { purpose: purpose.into(), line };
     let run = |plan: &str| {
-        let plan = quoted(&folder.place(plan).display().to_string());
+        let plan = of_path(&folder.place(plan));
         format!(
-            "bulkhead run {plan} --deterministic --cachescope scope --cachescope-option time=model{scope} \
+            "bulkhead run {plan} --deterministic --cachescope scope --cachescope-option time=model{scope}{hypervisor} \
              --trace run.trace"
         )
     };
     let on = if evidence.measured.is_some() { " --on kvm" } else { "" };
+    let output = options.output.as_deref();
+    let output = output.map_or(String::new(), |it| option("output", of_path(it)));
+    // As options are read: in one word.
+    let time = |time: units::Duration| time.to_string().replace(' ', "");
+    let timeout = u64::try_from(options.timeout.as_nanos()).unwrap_or(u64::MAX);
+    let timeout = option("timeout", time(units::Duration(timeout)));
+    let simulated = time(options.simulate);
+    let certificate = if options.certificate { " --certificate" } else { "" };
+    let all = format!(
+        "bulkhead prove {file}{on}{output}{appended}{timeout} --simulate {simulated}{scope}{certificate}{hypervisor}"
+    );
     let mut commands = vec![
-        command("All of it", format!("bulkhead prove {file}{on}{appended}{scope}")),
+        command("All of it", all),
         command("Analysis", format!("bulkhead check {file}")),
         command("Plan", format!("bulkhead plan {file}")),
-        command("Simulation", format!("bulkhead sim {file} --contention worst")),
+        command(
+            "Simulation",
+            format!("bulkhead sim {file} --contention worst --until {simulated}"),
+        ),
     ];
     if evidence.measured.is_some() {
-        let run = format!("bulkhead run --on kvm {file}{appended} --trace run.trace");
+        let run = format!("bulkhead run --on kvm {file}{appended}{timeout} --trace run.trace");
         commands.push(command("Run with the plan", run));
         return commands;
     }

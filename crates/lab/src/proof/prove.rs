@@ -130,8 +130,7 @@ pub fn prove(options: &Options, watch: &dyn Watch) -> Result<Option<Proven>, Fai
     let (plain, measured) = (plain.as_ref(), remarks.as_deref());
     let evidence = Evidence { system: &system, plain, measured, simulated, with, without };
     let (mut proof, rows) = evidence.proof(notes, theorems)?;
-    let hypervisor = hypervisor.as_ref().map(|it| it.path.as_path());
-    proof.origin = origin::origin(options, &evidence, hypervisor, &folder)?;
+    proof.origin = origin::origin(options, &evidence, hypervisor.as_ref(), &folder)?;
     // A proof that was stopped says nothing of the system, and an earlier one does.
     let keeps_earlier = evidence.with.is_timed_out && folder.has_earlier();
     if keeps_earlier {

@@ -232,7 +232,7 @@ fn reasons(proof: &Proof) -> String {
         return String::new();
     }
     format!(
-        "<details open>\n<summary>Why it cannot be guaranteed without isolation</summary>\n<ul>\n{items}</ul>\n</details>\n"
+        "<details open>\n<summary>Why it is not schedulable without isolation</summary>\n<ul>\n{items}</ul>\n</details>\n"
     )
 }
 
