@@ -35,11 +35,16 @@ pub struct Told {
 }
 
 impl Told {
-    /// Returns the number of deadlines that were missed. The guest may count by another deadline than the described one: if its longest
-    /// response is above that, at least one was missed.
+    /// Returns the number of deadlines that were missed. The guest may count by another deadline than the described one, most often by
+    /// its period: its longest response says whether one was missed. If it counts by a shorter deadline, nobody knows how many.
     pub fn missed(&self, deadline_ns: Option<u64>) -> u64 {
-        let is_late = deadline_ns.is_some_and(|deadline| self.response_max_ns > deadline);
-        self.misses.max(u64::from(is_late))
+        let Some(deadline) = deadline_ns else { return self.misses };
+        let is_late = u64::from(self.response_max_ns > deadline);
+        if self.response_max_ns < deadline || deadline > self.period_us.saturating_mul(1_000) {
+            return is_late;
+        }
+        // At the deadline, the guest knows the time better than in whole nanoseconds.
+        self.misses.max(is_late)
     }
 }
 

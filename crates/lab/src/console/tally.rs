@@ -243,6 +243,10 @@ mod tests {
         // A response above the described deadline is late, whatever deadline the guest counts by.
         let told = &known.vms[1].tasks[0];
         assert_eq!((told.missed(None), told.missed(Some(1)), told.missed(Some(0))), (3, 3, 3));
+        // One that counts by its period counts jobs that the description lets be later.
+        let later = Told { period_us: 5, response_max_ns: 7_000, ..told.clone() };
+        let missed = [5_000, 6_000, 7_000, 8_000].map(|it| later.missed(Some(it)));
+        assert_eq!(missed, [3, 1, 0, 0]);
         let none = Told { misses: 0, ..told.clone() };
         assert_eq!((none.missed(None), none.missed(Some(1)), none.missed(Some(0))), (0, 0, 1));
     }
