@@ -6,17 +6,20 @@ use toml_edit::{DocumentMut, InlineTable, Item, TableLike, Value};
 use units::Duration;
 
 use crate::description::{Amount, Bandwidth, PLANNED, System, Vcpu, Vm};
-use crate::plan::Class;
+use crate::plan::{Class, moved};
 
 /// Returns the text of a description with the decisions of the completed `system` in it; all else
-/// in the text stays as it is. `folder` is where the text will be: a path of the platform is written
-/// in full if that is elsewhere. `None` if the system has more parts than the text, or the text
+/// in the text stays as it is. `folder` is where the text will be: if that is elsewhere, a path of the platform is written
+/// in full, and paths of guests become relative to it. `None` if the system has more parts than the text, or the text
 /// cannot be read.
 pub fn with_decisions(text: &str, system: &System, folder: &Path) -> Option<String> {
     let mut document: DocumentMut = text.parse().ok()?;
     let root = document.as_table_mut();
     if folder != system.folder {
         move_platform(root, &system.folder);
+        for table in tables(root, "vm", system.vms.len())? {
+            move_guest(table, &system.folder, folder)?;
+        }
     }
     decide(root, "locks", system.locks.as_str());
     for (table, vm) in tables(root, "vm", system.vms.len())?.into_iter().zip(&system.vms) {
@@ -170,6 +173,18 @@ fn move_platform(root: &mut dyn TableLike, from: &Path) {
     }
 }
 
+/// Writes the paths of the files of a VM as they are seen from another folder. Absolute paths stay.
+fn move_guest(vm: &mut dyn TableLike, from: &Path, to: &Path) -> Option<()> {
+    for key in ["kernel", "initrd"] {
+        let Some(Item::Value(value)) = vm.get_mut(key) else { continue };
+        if let Some(path) = value.as_str().filter(|path| Path::new(path).is_relative()) {
+            let moved = moved(path, from, to).ok()?;
+            replace(value, moved);
+        }
+    }
+    Some(())
+}
+
 /// Writes a time exactly, in the largest unit of which it is a whole number.
 fn in_words(Duration(time): Duration) -> String {
     const UNITS: [(u64, &str); 3] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
@@ -232,6 +247,33 @@ kernel = "rt.bin"
         assert!(written.contains("# a comment") && written.contains("# the first"));
         let read = System::from_toml("s.toml", &written, Path::new("")).expect("a description");
         assert!(!read.is_open());
+    }
+
+    /// Elsewhere a path means another file.
+    #[test]
+    fn paths_are_those_of_the_folder_of_the_text() {
+        let files = ["../build/rt.bin", "/boot/rt.bin", "rt.cpio"];
+        let text = TEXT.replace("bandwidth = \"80MB/s\"\n", "");
+        let text = text.replacen("rt.bin", files[0], 1).replacen(
+            "\"rt.bin",
+            &format!("\"{}", files[1]),
+            1,
+        );
+        let linux = format!("kernel = \"{}\"", files[0]);
+        let text = text.replacen(&linux, &format!("{linux} # ours\ninitrd = \"{}\"", files[2]), 1);
+        let text = text.replacen("boot = \"raw\"\n", "", 1);
+        let system =
+            System::from_toml("s.toml", &text, Path::new("/a/systems")).expect("a description");
+        let written = with_decisions(&text, &system, Path::new("/a/build/new")).expect("a text");
+        for line in [
+            "kernel = \"../rt.bin\" # ours",
+            "initrd = \"../../systems/rt.cpio\"",
+            "kernel = \"/boot/rt.bin\"",
+        ] {
+            assert!(written.contains(line), "{line}: {written}");
+        }
+        let same = with_decisions(&text, &system, Path::new("/a/systems")).expect("a text");
+        assert!(files.iter().all(|file| same.contains(&format!("\"{file}\""))), "{same}");
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub(crate) use check::{PAGE, VM_NAME_HELP};
 pub use check::{check, is_vm_name};
 pub use coloring::frames_needed;
 pub(crate) use coloring::virtual_cache;
+pub(crate) use files::moved;
 pub use files::{FileReport, check_files};
 pub use lifecycle::{BAD_ADDRESS_WORDS, Lifecycle, OnEvent};
 pub use make::{assign, check_given, console, make, outline};

@@ -25,16 +25,20 @@ impl Plan {
     ///
     /// The working folder is unknown.
     pub fn move_files(&mut self, from: &Path, to: &Path) -> std::io::Result<()> {
-        let (from, to) = (std::path::absolute(from)?, std::path::absolute(to)?);
         for boot in self.vms.iter_mut().map(|vm| &mut vm.boot) {
             for file in [Some(&mut boot.kernel), boot.initrd.as_mut()].into_iter().flatten() {
                 if Path::new(&file.file).is_relative() {
-                    file.file = relative(&from.join(&file.file), &to);
+                    file.file = moved(&file.file, from, to)?;
                 }
             }
         }
         Ok(())
     }
+}
+
+/// Returns a path that is relative to `from` as it is seen from `to`. Fails if the working folder is unknown.
+pub(crate) fn moved(path: &str, from: &Path, to: &Path) -> std::io::Result<String> {
+    Ok(relative(&std::path::absolute(from)?.join(path), &std::path::absolute(to)?))
 }
 
 /// `path` as seen from `folder`, both absolute.
