@@ -42,6 +42,7 @@ pub fn top(options: &TopOptions, as_json: bool) -> Result<Status, Failure> {
         let text = "`--json` prints one document, and `top` shows many tables\nhelp: add `--once`";
         return Err(Failure::new("usage", text));
     }
+    options.check()?;
     if let Some(log) = &options.log {
         keep::description(log, &options.file)?;
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use lab::{cachescope, hypervisor};
+use lab::cachescope;
 
 use crate::failure::Failure;
 use crate::run::On;
@@ -60,8 +60,8 @@ pub struct ProveOptions {
     /// Have Coq compile the proofs of `--certificate` again, which it otherwise does once (half a minute)
     #[arg(long, requires = "certificate")]
     pub compile_proofs: bool,
-    /// Image of the hypervisor [default: build/hypervisor.elf in this folder or in one above it]
-    #[arg(long, value_name = "ELF", env = hypervisor::VARIABLE, hide_env_values = true)]
+    /// Image of the hypervisor [default: what BULKHEAD_HYPERVISOR names, or build/hypervisor.elf in this folder or in one above it]
+    #[arg(long, value_name = "ELF")]
     pub hypervisor: Option<PathBuf>,
 }
 
@@ -71,6 +71,7 @@ impl ProveOptions {
         let only = [
             ("cachescope-option", !self.cachescope_option.is_empty()),
             ("certificate", self.certificate),
+            ("hypervisor", self.hypervisor.is_some()),
         ];
         self.on.refuse(&only)
     }

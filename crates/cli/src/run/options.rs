@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use lab::{cachescope, hypervisor};
+use lab::cachescope;
 
 use crate::failure::Failure;
 use crate::words::{append, time};
@@ -104,8 +104,8 @@ pub struct RunOptions {
     /// Write all output of the console to this file [default: a log beside the image, named after the system]
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
-    /// Image of the hypervisor [default: build/hypervisor.elf in this folder or in one above it]
-    #[arg(long, value_name = "ELF", env = hypervisor::VARIABLE, hide_env_values = true)]
+    /// Image of the hypervisor [default: what BULKHEAD_HYPERVISOR names, or build/hypervisor.elf in this folder or in one above it]
+    #[arg(long, value_name = "ELF")]
     pub hypervisor: Option<PathBuf>,
     /// Pass this argument to QEMU; may be given several times
     #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
@@ -119,6 +119,7 @@ impl RunOptions {
             ("console", self.console.is_some()),
             ("deterministic", self.deterministic),
             ("image-only", self.image_only.is_some()),
+            ("hypervisor", self.hypervisor.is_some()),
             ("qemu-arg", !self.qemu_arg.is_empty()),
         ];
         self.on.refuse(&only)

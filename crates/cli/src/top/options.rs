@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use lab::hypervisor;
 
+use crate::failure::Failure;
 use crate::run::On;
 use crate::words::{append, time};
 
@@ -56,10 +56,22 @@ pub struct TopOptions {
     /// Write all output of the console to this file [default: a log beside the image, named after the system]
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
-    /// Image of the hypervisor [default: build/hypervisor.elf in this folder or in one above it]
-    #[arg(long, value_name = "ELF", env = hypervisor::VARIABLE, hide_env_values = true)]
+    /// Image of the hypervisor [default: what BULKHEAD_HYPERVISOR names, or build/hypervisor.elf in this folder or in one above it]
+    #[arg(long, value_name = "ELF")]
     pub hypervisor: Option<PathBuf>,
     /// Pass this argument to QEMU; may be given several times
     #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
     pub qemu_arg: Vec<String>,
+}
+
+impl TopOptions {
+    /// Refuses what has a meaning on QEMU only.
+    pub fn check(&self) -> Result<(), Failure> {
+        let only = [
+            ("deterministic", self.deterministic),
+            ("hypervisor", self.hypervisor.is_some()),
+            ("qemu-arg", !self.qemu_arg.is_empty()),
+        ];
+        self.on.refuse(&only)
+    }
 }

@@ -286,6 +286,12 @@ fn what_is_not_there_under_kvm_is_refused() {
         refused(&nowhere, "cannot write /nowhere/it.trace");
         assert!(!log.exists());
     }
+    let missing = "/nowhere/build/guests/x86-64/rt-tasks.bin";
+    let path = format!("{ROOT}/build/guests/x86-64/rt-tasks.bin");
+    let file = system(folder.path(), &[(&path, missing)]);
+    if is_host() {
+        refused(&[&file], "help: `cargo xtask build guests-x86` makes the files below");
+    }
     let file = system(folder.path(), &[("boot = \"raw\"\n", "")]);
     refused(&[&file], "under KVM there are no Linux guests yet");
     let board = "[platform]\nboard = \"linux-kvm\"\nhypervisor_memory = \"64MiB\"";
