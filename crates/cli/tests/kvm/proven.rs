@@ -1,10 +1,15 @@
 //! `bulkhead prove --on kvm`: bound, simulation and run side by side, measured and not promised.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
+use lab::Watch;
+use lab::proof::{On, Options, prove};
 use serde_json::{Value, json};
 
-use crate::{ATTEMPTS, alone, bulkhead, example, has_colors, is_host, json as document};
+use crate::{ATTEMPTS, TAKEN, alone, bulkhead, example, has_colors, is_host, json as document};
 
 fn text(path: &Path) -> String {
     path.to_str().expect("a path in UTF-8").into()
@@ -67,6 +72,56 @@ fn deadlines_that_are_missed_with_servers_are_the_answer_no() {
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
+}
+
+/// Stops a proof when all that is left is to write it.
+#[derive(Default)]
+struct AtTheEnd(AtomicBool);
+
+impl Watch for AtTheEnd {
+    fn stops(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn step(&self, what: &str) {
+        self.0.store(what == "write the report", Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_proof_that_is_interrupted_when_it_is_written_changes_no_file() {
+    let _alone = alone();
+    if !is_host() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, out) = (example(folder.path(), "kvm-first", &[]), folder.path().join("out"));
+    std::fs::create_dir(&out).expect("a folder");
+    std::fs::write(out.join("report.html"), "earlier").expect("a page");
+    let options = Options {
+        file: file.into(),
+        on: On::Kvm,
+        output: Some(out.clone()),
+        append: Vec::new(),
+        timeout: Duration::from_millis(300),
+        simulate: units::Duration(1_000_000_000),
+        cachescope_options: Vec::new(),
+        hypervisor: None,
+        certificate: false,
+        compile_proofs: false,
+    };
+    let proofs = (0..600).map(|_| prove(&options, &AtTheEnd::default()));
+    let is_taken =
+        |it: &Result<_, lab::Failure>| it.as_ref().is_err_and(|it| it.to_string().contains(TAKEN));
+    let mut proofs = proofs.inspect(|it| {
+        if is_taken(it) {
+            thread::sleep(Duration::from_millis(200))
+        }
+    });
+    let proof = proofs.find(|it| !is_taken(it)).expect("others use the CPU for minutes");
+    assert!(proof.expect("no failure").is_none());
+    assert_eq!(std::fs::read_to_string(out.join("report.html")).expect("a page"), "earlier");
+    assert_eq!(std::fs::read_dir(&out).expect("the folder").count(), 1);
 }
 
 /// What checks of pull requests show says that times are measured, too.

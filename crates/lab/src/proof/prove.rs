@@ -141,6 +141,9 @@ pub fn prove(options: &Options, watch: &dyn Watch) -> Result<Option<Proven>, Fai
     }
     let page = (!keeps_earlier).then(|| folder.place(PAGE).display().to_string());
     let results = write(&folder, &system, plain, &proof, page)?;
+    if watch.stops() {
+        return Ok(None);
+    }
     if !keeps_earlier {
         folder.finish()?;
     }
