@@ -109,6 +109,17 @@ fn each_lack_is_found() {
     assert_eq!(names(&lacks), ["real-time-rights", "memory-rights", "pagemap"]);
 }
 
+/// What pins memory keeps it from being moved.
+#[test]
+fn compaction_weakens_colours_only_where_memory_cannot_be_pinned() {
+    let compaction = ("proc/sys/vm/compact_unevictable_allowed", "1\n");
+    for (disabled, lacking) in [("0\n", None), ("1\n", None), ("2\n", Some("compaction"))] {
+        let folder = host(&[compaction, ("proc/sys/kernel/io_uring_disabled", disabled)]);
+        let lacks = survey(folder.path(), &[1, 2]);
+        assert_eq!(names(&lacks).first().copied(), lacking, "{disabled}");
+    }
+}
+
 #[test]
 fn a_real_time_limit_counts_from_the_priority_that_is_used() {
     let user = "CapEff:\t0000000000200000\nCpus_allowed_list:\t0-3\n";

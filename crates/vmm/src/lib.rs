@@ -28,5 +28,6 @@ pub use pagemap::Pagemap;
 pub use real_time::{Alarm, Elsewhere, Kick, LockedMemory, RealTime, step_back};
 pub use sys::candidates::{Candidates, PAGE};
 pub use sys::memory::Memory;
+pub use sys::pins::Pins;
 pub use vcpu::{Exit, Vcpu};
 pub use vm::{Kvm, Start, Vm, VmMemory};

@@ -496,6 +496,32 @@ fn without_the_right_to_see_frames_only_vms_with_colours_are_refused() {
     );
 }
 
+/// Linux moves locked memory when it makes huge pages, but no memory that is pinned.
+#[test]
+fn frames_of_vms_are_not_moved_by_compaction() {
+    let _alone = alone();
+    let pins = std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled");
+    if !has_colors() || pins.is_ok_and(|it| it.trim() == "2") {
+        return eprintln!("skipped: no memory can be pinned here");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = example(folder.path(), "kvm-colors", &[("\"4MiB\"", "\"64MiB\"")]);
+    let arguments = ["--json", "run", "--on", "kvm", &file];
+    let output = untaken(|| {
+        let run = command(&arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        let run = run.expect("bulkhead starts");
+        for _ in 0..6 {
+            thread::sleep(Duration::from_millis(400));
+            // Linux does by itself what root asks for here.
+            let _ = std::fs::write("/proc/sys/vm/compact_memory", "1");
+        }
+        run.wait_with_output().expect("it ends")
+    });
+    let run: Value = serde_json::from_slice(&output.stdout).expect("a document");
+    let vms = run["colors"]["vms"].as_array().unwrap_or_else(|| panic!("no colours: {run:#}"));
+    assert!(vms.iter().all(|vm| vm["pages"] == 16_400 && vm["lost"] == 0), "{run:#}");
+}
+
 #[test]
 fn ctrl_c_ends_a_run_with_colours_in_each_phase_and_the_next_one_works() {
     let _alone = alone();

@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use vmm::{Memory, Pagemap};
+use vmm::{Memory, Pagemap, Pins};
 
 use super::Error;
 use crate::colors::{Colored, Findings, VmFindings};
@@ -33,12 +33,21 @@ pub struct Audit {
     pagemap: Pagemap,
     parts: Vec<Part>,
     addresses: Vec<Option<u64>>,
+    /// While this is here, Linux does not move the parts.
+    pins: Option<Pins>,
 }
 
 impl Audit {
     /// Returns an audit of these parts.
     pub fn new(pagemap: Pagemap, parts: Vec<Part>) -> Self {
-        Self { pagemap, parts, addresses: Vec::new() }
+        Self { pagemap, parts, addresses: Vec::new(), pins: None }
+    }
+
+    /// Keeps Linux from moving the parts until this audit is over, if it lets this process do so. What it moves all the same is
+    /// found.
+    pub fn pin(&mut self) {
+        let parts: Vec<&Memory> = self.parts.iter().map(|it| &it.memory).collect();
+        self.pins = Pins::new(&parts).ok();
     }
 
     /// Refuses VMs of which a page lies in a frame of another colour.

@@ -31,11 +31,21 @@ pub fn memories(
     let Some((_, Colored { geometry, .. }, _)) = colored.first() else {
         return Ok((Memories::new(), None));
     };
+    let mut pins = true;
     for _ in 1..SEARCHES {
         let (memories, mut audit) = search(&colored, *geometry, stops)?;
-        if audit.lost()? == 0 {
-            return Ok((memories, Some(audit)));
+        if audit.lost()? > 0 {
+            continue;
         }
+        if pins {
+            audit.pin();
+            // Linux moves what it pins out of zones that are to stay movable, to frames of any colour. There it is not pinned.
+            pins = audit.lost()? == 0;
+            if !pins {
+                continue;
+            }
+        }
+        return Ok((memories, Some(audit)));
     }
     // Before VMs start, all frames are looked at once more.
     let (memories, audit) = search(&colored, *geometry, stops)?;

@@ -29,16 +29,26 @@ fn pagemap(files: &Files, _: &[usize]) -> Option<Lack> {
     )
 }
 
+/// Memory that is pinned stays where it is (`vmm::Pins`).
 fn compaction(files: &Files, _: &[usize]) -> Option<Lack> {
-    if files.number("proc/sys/vm/compact_unevictable_allowed")? == 0 {
+    if files.number("proc/sys/vm/compact_unevictable_allowed")? == 0 || can_pin(files) {
         return None;
     }
     lack(
         "compaction",
         Effect::WeakensColors,
-        "Linux may move locked memory to other frames, to make huge pages of what becomes free",
-        "sysctl vm.compact_unevictable_allowed=0",
+        "Linux may move locked memory to other frames, to make huge pages of what becomes free, and lets this process pin none",
+        "sysctl vm.compact_unevictable_allowed=0, or kernel.io_uring_disabled=0",
     )
+}
+
+/// Returns true if Linux says that this process may have what pins memory. Linux up to 6.5 does not say so.
+fn can_pin(files: &Files) -> bool {
+    match files.number("proc/sys/kernel/io_uring_disabled") {
+        Some(0) => true,
+        Some(1) => is_capable(files, CAP_SYS_ADMIN),
+        _ => false,
+    }
 }
 
 fn balancing(files: &Files, _: &[usize]) -> Option<Lack> {

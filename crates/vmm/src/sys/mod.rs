@@ -2,6 +2,7 @@
 
 pub mod candidates;
 pub mod memory;
+pub mod pins;
 pub mod thread;
 
 use std::mem;
