@@ -1,10 +1,12 @@
 //! Results of commands as a site of pages, which keeps them: the next results come beside those that it has.
 //!
-//! `document` reads what commands wrote, `find` looks for it in folders, and `folder` writes the site.
+//! `document` reads what commands wrote, `find` looks for it in folders, `others` keeps it from being replaced by something else,
+//! and `folder` writes the site.
 
 mod document;
 pub(crate) mod find;
 mod folder;
+mod others;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,6 +16,7 @@ use report::site::Site;
 use crate::failure::Failure;
 use find::Found;
 use folder::{Folder, Lock};
+pub use others::refuse_others;
 
 /// What is shown, and where.
 #[derive(Clone, Debug)]

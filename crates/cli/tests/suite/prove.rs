@@ -26,3 +26,27 @@ fn what_cannot_be_proven_is_refused_with_nothing_written() {
     refused(&["s.toml", "-o", "out"], &["plugin cachescope is missing", "make cachescope"]);
     refused(&["s.toml", "-o", "out", "--timeout", "5"], &["the unit is missing"]);
 }
+
+#[test]
+fn results_of_something_else_are_not_replaced() {
+    let sandbox = sandbox!();
+    sandbox.write("s.toml", &format!("{SYSTEM}{TASK}"));
+    sandbox.write("k", "guest");
+    std::fs::create_dir(sandbox.path("out")).expect("a folder");
+    let measured = r#"{"verdict": "isolated", "complete": true, "tolerance": 0, "contexts": []}"#;
+    let proven = r#"{"format": "bulkhead-proof-v1", "ok": true, "name": "rover", "failures": [], "tasks": []}"#;
+    for (text, why) in [
+        (measured, "out has results of `bulkhead measure`"),
+        (proven, "out has results of the system `rover`"),
+        ("[]", "out has a results.json that is no result of bulkhead"),
+    ] {
+        sandbox.write("out/results.json", text);
+        let prove = ["prove", "--hypervisor", "hypervisor.elf", "s.toml", "-o", "out"];
+        sandbox.bulkhead(&prove).assert_refused(&[why, "help: name another folder"]);
+        let kept = std::fs::read_to_string(sandbox.path("out/results.json")).expect("a file");
+        assert_eq!(kept, text);
+    }
+    sandbox.write("out/results.json", proven);
+    let measure = ["measure", "--quick", "-o", "out"];
+    sandbox.bulkhead(&measure).assert_refused(&["out has results of `bulkhead prove`"]);
+}

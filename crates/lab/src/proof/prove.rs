@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use planner::completion;
 use report::proof::Proof;
+use report::site::Kind;
 use report::verdicts::Verdicts;
 
 use super::document::Document;
@@ -15,6 +16,7 @@ use crate::failure::Failure;
 use crate::hypervisor;
 use crate::load::{self, System};
 use crate::simulate::simulate_worst;
+use crate::site::refuse_others;
 use crate::verdicts::of_proof;
 use crate::watch::Watch;
 
@@ -81,7 +83,9 @@ pub fn prove(options: &Options, watch: &dyn Watch) -> Result<Option<Proven>, Fai
         On::Kvm => None,
     };
     let default = options.file.with_extension("proof");
-    let mut folder = Folder::create(options.output.as_ref().unwrap_or(&default))?;
+    let output = options.output.as_ref().unwrap_or(&default);
+    refuse_others(output, Kind::Prove, Some(&system.plan.name))?;
+    let mut folder = Folder::create(output)?;
     let bin = bin_ns(&system);
     let prepare = |system, name| -> Result<Machine<'_>, Failure> {
         let (folder, options) = (folder.of_run(name)?, &options.cachescope_options);
