@@ -57,6 +57,11 @@ impl Made {
         Self { by, version: env!("CARGO_PKG_VERSION"), time }
     }
 
+    /// Returns the time for people: `2026-11-28 08:41`.
+    pub fn shown(&self) -> String {
+        date::read(&self.time).map(date::shown).unwrap_or_default()
+    }
+
     /// Adds this to a document, under the name `made`.
     pub fn with<D: Serialize>(self, document: &D) -> With<'_, D> {
         With { document, made: self }

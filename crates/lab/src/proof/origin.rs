@@ -14,6 +14,7 @@ use super::evidence::Evidence;
 use super::folder::{Folder, PLAN, PLAN_WITHOUT};
 use crate::failure::Failure;
 use crate::hypervisor::Found;
+use crate::made::Made;
 
 /// Commands, digests of what was read, and settings.
 pub fn origin(
@@ -39,12 +40,16 @@ pub fn origin(
     let fact = |name: &str, value: String| Fact { name: name.into(), value };
     let simulated =
         format!("{}, longest executions, accesses that meet in the worst way", options.simulate);
-    let mut facts =
-        vec![fact("Bulkhead", env!("CARGO_PKG_VERSION").into()), fact("simulation", simulated)];
+    let made = Made::now("prove");
+    let mut facts = vec![
+        fact("Bulkhead", made.version.into()),
+        fact("made", format!("{} UTC", made.shown())),
+        fact("host", host()),
+        fact("simulation", simulated),
+    ];
     match evidence.measured {
         Some(_) => {
             facts.push(fact("runs", "measured under Linux and KVM: each one differs".into()));
-            facts.extend(linux().map(|release| fact("Linux", release)));
         }
         None => {
             facts.push(fact("cache model", model(&evidence.with)?));
@@ -57,10 +62,15 @@ pub fn origin(
     Ok(Origin { commands: commands(options, evidence, folder, named), files, facts })
 }
 
-/// The release of the kernel.
-fn linux() -> Option<String> {
-    let release = fs::read_to_string("/proc/sys/kernel/osrelease").ok()?;
-    Some(release.trim().to_owned())
+/// The machine that this runs on, without a name that only its owner knows.
+fn host() -> String {
+    let read = |path| fs::read_to_string(path).unwrap_or_default();
+    let cpus = read("/proc/cpuinfo");
+    let mut models = cpus.lines().filter_map(|line| line.strip_prefix("model name"));
+    let model = models.next().map(|it| format!(", {}", it.trim_start_matches([' ', '\t', ':'])));
+    let release = read("/proc/sys/kernel/osrelease");
+    let (release, model) = (release.trim(), model.unwrap_or_default());
+    format!("Linux {release}, {}{model}", env::consts::ARCH)
 }
 
 fn qemu() -> Option<String> {
