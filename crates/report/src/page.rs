@@ -1,26 +1,21 @@
-//! Pages in HTML: one file, no scripts, nothing from elsewhere, for light and for dark.
+//! Pages in HTML that look like those of proofs: one file, no scripts, nothing from elsewhere, for light, dark and paper.
+
+use crate::proof::page::label::escape;
+use crate::site::shell;
 
 /// A page that grows from its beginning to its end.
 #[derive(Clone, Debug)]
 pub struct Page {
     title: String,
+    /// What stands above the title.
+    kind: String,
     body: String,
 }
 
-const STYLE: &str = ":root{color-scheme:light dark}\
-body{font:16px/1.5 sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;\
-color:#1f2328;background:#fff}\
-table{border-collapse:collapse;display:block;overflow-x:auto}\
-th,td{border:1px solid #d0d7de;padding:.2rem .6rem;text-align:left}\
-.right{text-align:right;font-variant-numeric:tabular-nums}\
-figure{margin:1rem 0}svg{max-width:100%;height:auto}\
-@media(prefers-color-scheme:dark){body{color:#e6edf3;background:#0d1117}\
-th,td{border-color:#30363d}}";
-
 impl Page {
-    /// Returns a page with its title as first heading.
-    pub fn new(title: &str) -> Self {
-        Self { title: title.into(), body: format!("<h1>{}</h1>\n", escape(title)) }
+    /// Returns a page with its title as first heading, and above it the `kind` of page.
+    pub fn new(kind: &str, title: &str) -> Self {
+        Self { title: title.into(), kind: escape(kind), body: String::new() }
     }
 
     /// Adds the heading of a section.
@@ -45,23 +40,23 @@ impl Page {
     /// Adds a table of plain texts. Columns whose heading starts with `>` are aligned to the right.
     pub fn table(&mut self, heading: &[&str], rows: &[Vec<String>]) {
         let class = |column: usize| match heading.get(column) {
-            Some(title) if title.starts_with('>') => " class=\"right\"",
+            Some(title) if title.starts_with('>') => " class=\"n\"",
             _ => "",
         };
         let cell = |tag: &str, column: usize, text: &str| {
             format!("<{tag}{}>{}</{tag}>", class(column), escape(text))
         };
-        self.body.push_str("<table>\n<tr>");
+        self.body.push_str("<div class=\"scroll\">\n<table>\n<thead><tr>");
         for (column, title) in heading.iter().enumerate() {
             self.body.push_str(&cell("th", column, title.trim_start_matches('>')));
         }
-        self.body.push_str("</tr>\n");
+        self.body.push_str("</tr></thead>\n<tbody>\n");
         for row in rows {
             let cells: String =
                 row.iter().enumerate().map(|(column, text)| cell("td", column, text)).collect();
             self.body.push_str(&format!("<tr>{cells}</tr>\n"));
         }
-        self.body.push_str("</table>\n");
+        self.body.push_str("</tbody>\n</table>\n</div>\n");
     }
 
     /// Adds a chart of this crate.
@@ -71,28 +66,8 @@ impl Page {
 
     /// Returns the page.
     pub fn html(&self) -> String {
-        format!(
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{}</body>\n</html>\n",
-            escape(&self.title),
-            self.body
-        )
+        shell::document(&self.title, &self.kind, &self.body)
     }
-}
-
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            other => escaped.push(other),
-        }
-    }
-    escaped
 }
 
 #[cfg(test)]
@@ -101,14 +76,17 @@ mod tests {
 
     #[test]
     fn texts_cannot_leave_their_place() {
-        let mut page = Page::new("a < b & \"c\"");
+        let mut page = Page::new("kind", "a < b & \"c\"");
         page.table(&["x", ">y"], &[vec!["<script>".into(), "1".into()]]);
         page.list(["one > two".to_owned()]);
         page.text("<b>");
         let html = page.html();
         assert!(!html.contains("<script>") && !html.contains("<b>"), "{html}");
         assert!(html.contains("a &lt; b &amp; &quot;c&quot;"));
-        assert!(html.contains("<td class=\"right\">1</td>"));
-        assert!(!html.contains("http"), "nothing comes from elsewhere");
+        assert!(html.contains("<td class=\"n\">1</td>"));
+        assert!(
+            !html.contains("http:") && !html.contains("https:"),
+            "nothing comes from elsewhere"
+        );
     }
 }

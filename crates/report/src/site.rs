@@ -14,7 +14,7 @@ mod change;
 mod data;
 mod index;
 mod line;
-mod shell;
+pub(crate) mod shell;
 mod system;
 mod table;
 

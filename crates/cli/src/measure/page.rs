@@ -1,5 +1,6 @@
 //! Results as a page with the plots of the paper (IsoTest, Figs. 2 to 6).
 
+use lab::made::Made;
 use measure::isolation::{Machine, Report, Row};
 use report::page::Page;
 use report::{Axis, Whisker, WhiskerChart, Whiskers};
@@ -10,7 +11,7 @@ use crate::failure::Failure;
 
 /// The page.
 pub fn html(report: &Report) -> Result<String, Failure> {
-    let mut page = Page::new("Isolation");
+    let mut page = Page::new("Measurement of a machine", "Isolation");
     page.text(&answer(report));
     page.text(
         "I = P / C - 1: P is the median time of the victim's runs beside leeches, C that of its \
@@ -44,7 +45,9 @@ pub fn html(report: &Report) -> Result<String, Failure> {
         page.table(&titles, &lines);
     }
     page.section("The machine");
-    page.table(&["", ""], &machine(&report.machine));
+    let mut rows = machine(&report.machine);
+    rows.push(vec!["measured".into(), format!("{} UTC", Made::now("measure").shown())]);
+    page.table(&["", ""], &rows);
     page.section("Remarks");
     page.text(&format!("Measured in {:.0} s.", report.seconds));
     page.list(notes(report));
