@@ -19,7 +19,7 @@ use crate::status::Status;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  bulkhead init first                              Linux and a real-time guest, in the folder first
+  bulkhead init first                              in the folder first
   bulkhead init ecus --template two-ecus
 
 Exit status: 0 written, 2 bad input, or a file is in the way.")]
@@ -27,9 +27,9 @@ pub struct InitOptions {
     /// The folder, which is made if it is not there
     #[arg(value_name = "DIR", default_value = ".")]
     pub folder: PathBuf,
-    /// The system
-    #[arg(long, value_name = "NAME", default_value = TEMPLATES[0].name, value_parser = template())]
-    pub template: Template,
+    /// The system; without this option, the first of these whose guests are installed or built
+    #[arg(long, value_name = "NAME", value_parser = template())]
+    pub template: Option<Template>,
 }
 
 /// Reads `two-ecus`.
@@ -52,7 +52,7 @@ struct Document<'t> {
 
 /// Runs the command.
 pub fn init(options: &InitOptions, as_json: bool) -> Result<Status, Failure> {
-    let template = &options.template;
+    let template = &options.template.unwrap_or_else(Template::usable);
     let files = template.write(&options.folder)?;
     let files: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
     if as_json {
@@ -60,6 +60,10 @@ pub fn init(options: &InitOptions, as_json: bool) -> Result<Status, Failure> {
         return Ok(Status::Yes);
     }
     let mut text = format!("{}: {}\n", template.name, template.about);
+    if options.template.is_none() && template.name != TEMPLATES[0].name {
+        let (first, this) = (TEMPLATES[0].name, template.name);
+        text.push_str(&format!("`{this}` was chosen: the guests of `{first}` are not here\n"));
+    }
     files.iter().for_each(|file| text.push_str(&format!("wrote {file}\n")));
     text.push_str("next:\n");
     if options.folder.as_os_str() != "." {

@@ -1,17 +1,19 @@
 //! Errors of building an image.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error as ThisError;
 
 use system::address::{Ipa, Region};
 use units::Bytes;
 
+use crate::checkout;
+
 /// Why no image was built.
 #[derive(Debug, ThisError)]
 pub enum Error {
     /// The hypervisor's file cannot be read.
-    #[error("cannot read the hypervisor {}: {source}\nhelp: `make build` makes it", path.display())]
+    #[error("cannot read the hypervisor {}: {source}\nhelp: {}", path.display(), hypervisor_help(path))]
     ReadHypervisor {
         /// The file.
         path: PathBuf,
@@ -19,7 +21,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// The hypervisor's file is not a Bulkhead hypervisor.
-    #[error("{} is not a Bulkhead hypervisor: {problem}\nhelp: `make build` makes build/hypervisor.elf", path.display())]
+    #[error("{} is not a Bulkhead hypervisor: {problem}\nhelp: name build/hypervisor.elf of a checkout or of a release", path.display())]
     HypervisorElf {
         /// The file.
         path: PathBuf,
@@ -133,11 +135,11 @@ pub enum Error {
 #[derive(Debug, ThisError)]
 pub enum GuestFileProblem {
     /// The file does not exist.
-    #[error(
-        "there is no such file\nhelp: `make build` makes the files below build/; paths are relative to the \
-         folder of the description or plan"
-    )]
-    NotFound,
+    #[error("there is no such file\nhelp: {help}")]
+    NotFound {
+        /// What to do.
+        help: String,
+    },
     /// The path is a folder, a device or a pipe.
     #[error("this is no regular file\nhelp: name a file, not a folder, a device or a pipe")]
     NoFile,
@@ -175,4 +177,12 @@ pub enum GuestFileProblem {
         /// Where the plan loads it.
         load: Ipa,
     },
+}
+
+/// Returns where the hypervisor is to be had.
+fn hypervisor_help(path: &Path) -> String {
+    match checkout::command_for(path) {
+        Some(command) => format!("`{command}` makes it"),
+        None => "name build/hypervisor.elf of a checkout or of a release".into(),
+    }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use system::plan::{File, Vm};
 
 use crate::arm64;
+use crate::checkout;
 use crate::error::{Error, GuestFileProblem};
 
 /// Linux wants its base at a multiple of this, in bytes.
@@ -56,7 +57,7 @@ fn load(
     let path = folder.join(&file.file);
     let read = || {
         let found = std::fs::metadata(&path).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => GuestFileProblem::NotFound,
+            ErrorKind::NotFound => GuestFileProblem::NotFound { help: checkout::advice(&path) },
             _ => GuestFileProblem::Read(error),
         })?;
         // Devices and pipes would never end.

@@ -17,6 +17,7 @@
 mod abandoned;
 mod arm64;
 mod assemble;
+pub mod checkout;
 mod error;
 pub mod guest_dt;
 mod guest_file;

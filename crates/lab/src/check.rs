@@ -127,7 +127,8 @@ impl Checked {
     /// Returns what has to be known to read the rest, a sentence each.
     pub fn notes(&self) -> Vec<String> {
         let absent = self.missing.iter().map(|path| {
-            format!("{path} does not exist yet; `make build` makes the files below build/")
+            let advice = image::checkout::advice(Path::new(path));
+            format!("{path} does not exist yet; {advice}")
         });
         let mut notes = explain::notes(&self.verdict);
         match &self.described {

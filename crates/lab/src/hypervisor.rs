@@ -41,11 +41,12 @@ pub fn find(asked: Option<&Path>) -> Result<Found, Failure> {
             .filter(|path| !is_trusted_there(path))
             .map(|path| format!("\n{} or its folder belongs to another user, and is not used", path.display()))
             .collect();
+        let has_it = source();
         Failure::new(
             "no-hypervisor",
             format!(
                 "the hypervisor is missing: there is no {BUILT} in this folder or one above it{of_others}\n\
-                     help: `make build` makes it, and the package `bulkhead` for Debian has it; or name an ELF file in {VARIABLE}"
+                     help: {has_it}; or name an ELF file in {VARIABLE}"
             ),
         )
     })
@@ -56,15 +57,28 @@ pub fn build_folder() -> Option<PathBuf> {
     built()?.parent().map(Path::to_owned)
 }
 
+/// Says where hypervisor and guests are to be had: in a checkout by `make build`.
+pub(crate) fn source() -> &'static str {
+    let is_checkout = starts().any(|it| image::checkout::root_above(&it).is_some());
+    match is_checkout {
+        true => "`make build` makes it",
+        false => "archives and packages of a release have it",
+    }
+}
+
 /// Returns the built hypervisor in the current folder, in one above it, or in one above this program.
 fn built() -> Option<PathBuf> {
     candidates().find(|path| is_trusted_there(path))
 }
 
+/// The current folder, and this program.
+fn starts() -> impl Iterator<Item = PathBuf> {
+    [env::current_dir(), env::current_exe()].into_iter().flatten()
+}
+
 /// The files at the place of a built hypervisor, the nearest first.
 fn candidates() -> impl Iterator<Item = PathBuf> {
-    let starts = [env::current_dir(), env::current_exe()].into_iter().flatten();
     let folders =
-        starts.flat_map(|start| start.ancestors().map(Path::to_owned).collect::<Vec<_>>());
+        starts().flat_map(|start| start.ancestors().map(Path::to_owned).collect::<Vec<_>>());
     folders.map(|folder| folder.join(BUILT)).filter(|path| path.is_file())
 }

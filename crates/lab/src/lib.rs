@@ -17,7 +17,6 @@ pub mod advice;
 pub mod amount;
 pub mod board;
 pub mod boot;
-mod built;
 pub mod cachescope;
 pub mod certificate;
 pub mod chains;

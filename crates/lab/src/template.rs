@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::built;
 use crate::failure::Failure;
 use crate::hypervisor;
 
@@ -28,7 +27,7 @@ pub struct Template {
     text: &'static str,
 }
 
-/// All of them, the one for those who name none first.
+/// All of them, in the order in which one is chosen for those who name none.
 pub const TEMPLATES: [Template; 4] = [
     Template {
         name: "linux-rt",
@@ -73,6 +72,37 @@ impl Template {
         text.replace(BUILD, "\"").replace(self.file, FILE).replace(" build/", " ")
     }
 
+    /// Returns the first template whose guests are all here; where none is, the first.
+    pub fn usable() -> Self {
+        let build = hypervisor::build_folder();
+        let is_here = |it: &Self| build.as_ref().is_some_and(|build| it.missing(build).is_none());
+        TEMPLATES.into_iter().find(is_here).unwrap_or(TEMPLATES[0])
+    }
+
+    /// Returns the first guest that is not there.
+    fn missing(&self, build: &Path) -> Option<PathBuf> {
+        self.guests().iter().map(|guest| build.join(guest)).find(|guest| !guest.is_file())
+    }
+
+    /// Says which guest is not there, and what to do.
+    fn lacks(&self, build: &Path, guest: &Path) -> Failure {
+        let made = image::checkout::command_for(guest).map(|it| format!("`{it}` makes it"));
+        let usable = TEMPLATES.iter().filter(|it| it.missing(build).is_none());
+        let usable: Vec<String> = usable.map(|it| format!("`--template {}`", it.name)).collect();
+        let usable = match usable.is_empty() {
+            true => None,
+            false => Some(format!("without it, these work here: {}", usable.join(", "))),
+        };
+        let help: Vec<String> = made.into_iter().chain(usable).collect();
+        let help = match help.is_empty() {
+            true => "install the release again: a file of it is missing".into(),
+            false => help.join("; "),
+        };
+        let (name, guest) = (self.name, guest.display());
+        let message = format!("template `{name}` boots {guest}, which is not there\nhelp: {help}");
+        Failure::new("no-guests", message)
+    }
+
     /// Returns the files below `build` that the VMs boot.
     fn guests(&self) -> Vec<&'static str> {
         let parts = self.text.split(BUILD).skip(1);
@@ -87,23 +117,25 @@ impl Template {
     ///
     /// # Errors
     ///
-    /// A guest was not built, a file is there with other contents, or one cannot be written. Then no description is
+    /// A guest is missing, a file is there with other contents, or one cannot be written. Then no description is
     /// written.
     pub fn write(&self, folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         let build = hypervisor::build_folder().ok_or_else(|| {
-            Failure::new(
-                "no-guests",
+            let message = format!(
                 "the guests are missing: there is no build/hypervisor.elf in this folder or one above it, or above this \
-                 program\nhelp: `make build` makes it and the guests beside it",
-            )
+                 program\nhelp: {}, and the guests beside it",
+                hypervisor::source()
+            );
+            Failure::new("no-guests", message)
         })?;
+        if let Some(guest) = self.missing(&build) {
+            return Err(self.lacks(&build, &guest));
+        }
         let mut files = BTreeMap::new();
         for guest in self.guests() {
             let path = build.join(guest);
             let bytes = fs::read(&path).map_err(|error| {
-                let help = format!("{}; archives of a release have no Linux", built::by(&path));
-                let message = format!("cannot read {}: {error}\nhelp: {help}", path.display());
-                Failure::new("no-guests", message)
+                Failure::new("no-guests", format!("cannot read {}: {error}", path.display()))
             })?;
             files.insert(folder.join(guest), bytes);
         }

@@ -100,8 +100,40 @@ fn wrong_names_and_places_are_refused() {
     sandbox.bulkhead(&["init", "a", "--template", "linux_rt"]).assert_refused(&names);
     sandbox.write("file", "");
     sandbox.bulkhead(&["init", "file"]).assert_refused(&["file/"]);
-    fs::remove_file(sandbox.path("build/linux/vmlinuz")).expect("it is there");
-    let missing = ["build/linux/vmlinuz", "help: `make build`"];
-    sandbox.bulkhead(&["init", "b"]).assert_refused(&missing);
-    assert!(!Path::new(&sandbox.path("b")).exists(), "nothing is written");
+}
+
+/// Installations have no Linux.
+#[test]
+fn where_linux_is_missing_another_template_is_chosen_or_named() {
+    let sandbox = built();
+    fs::remove_dir_all(sandbox.path("build/linux")).expect("it is there");
+    for template in ["linux-rt", "rover"] {
+        let result = sandbox.bulkhead(&["init", "b", "--template", template]);
+        result.assert_refused(&[
+            &format!("template `{template}` boots "),
+            "build/linux/",
+            "help: without it, these work here: `--template two-ecus`, `--template kvm`",
+        ]);
+        assert!(!result.stderr.contains("make build"), "{}", result.stderr);
+        assert!(!Path::new(&sandbox.path("b")).exists(), "nothing is written");
+    }
+    let result = sandbox.bulkhead(&["init", "b"]);
+    result.assert_status(0);
+    for part in ["two-ecus: ", "`two-ecus` was chosen: the guests of `linux-rt` are not here\n"] {
+        assert!(result.stdout.contains(part), "{}", result.stdout);
+    }
+    sandbox.bulkhead(&["check", "b/system.toml"]).assert_status(0);
+
+    // In a checkout `make build` makes Linux.
+    write(&sandbox, "Makefile", "");
+    write(&sandbox, "guests/rt/Cargo.toml", "");
+    let result = sandbox.bulkhead(&["init", "c", "--template", "rover"]);
+    result.assert_refused(&["help: `make build` makes it; without it, these work here"]);
+
+    // Nothing is installed where the guests of all are missing.
+    fs::remove_dir_all(sandbox.path("build/guests")).expect("it is there");
+    fs::remove_file(sandbox.path("Makefile")).expect("it is there");
+    sandbox
+        .bulkhead(&["init", "d"])
+        .assert_refused(&["template `linux-rt` boots", "help: install"]);
 }

@@ -195,12 +195,17 @@ fn missing_hypervisor_and_guest_files_say_what_to_run() {
     // The program itself may lie below a folder with a hypervisor: name one that is missing.
     sandbox
         .bulkhead(&["run", "test.dts", "--hypervisor", "no.elf"])
-        .assert_refused(&["no.elf", "`make build`"]);
+        .assert_refused(&["no.elf", "help: name build/hypervisor.elf of a checkout"]);
     sandbox
         .bulkhead(&["run", "test.dts", "--hypervisor", "rt.bin"])
         .assert_refused(&["rt.bin is not a Bulkhead hypervisor", "ELF"]);
     std::fs::remove_file(sandbox.path("rt.bin")).expect("removed");
-    sandbox.run(GOOD, &[]).assert_refused(&["VM `rt`", "kernel", "rt.bin", "`make build`"]);
+    sandbox.run(GOOD, &[]).assert_refused(&[
+        "VM `rt`",
+        "kernel",
+        "rt.bin",
+        "help: paths are relative to",
+    ]);
 }
 
 #[test]

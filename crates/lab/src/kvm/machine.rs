@@ -15,7 +15,6 @@ use qemu::{Chunk, Exit, Input, Log, LogFile, Next, Outcome};
 use system::plan::Vm;
 
 use crate::boot::Machine;
-use crate::built;
 use crate::decisions;
 use crate::failure::Failure;
 use crate::load::System;
@@ -115,8 +114,10 @@ fn failed(error: host_machine::Error) -> Failure {
 fn guest(system: &System, vm: &Vm) -> Result<Guest, Failure> {
     let path = system.folder.join(&vm.boot.kernel.file);
     let file = std::fs::read(&path).map_err(|error| {
-        let (name, shown, help) = (&vm.name, path.display(), built::by(&path));
-        let text = format!("cannot read {shown}, the kernel of VM `{name}`: {error}\nhelp: {help}");
+        let advice = image::checkout::advice(&path);
+        let (name, path) = (&vm.name, path.display());
+        let text =
+            format!("cannot read {path}, the kernel of VM `{name}`: {error}\nhelp: {advice}");
         Failure::new("cannot-read", text)
     })?;
     let (load, size) = (vm.boot.kernel.load.0, vm.memory_size().0);
