@@ -38,8 +38,12 @@ pub fn advice(file: &Path) -> String {
 
 /// Returns the root of the checkout that a file or folder lies in.
 pub fn root_above(path: &Path) -> Option<&Path> {
-    let is_root = |it: &&Path| it.join("Makefile").is_file() && it.join(GUESTS).is_file();
-    path.ancestors().find(is_root)
+    path.ancestors().find(|it| is_root(it))
+}
+
+/// Returns true if a folder is the root of a checkout.
+pub fn is_root(folder: &Path) -> bool {
+    folder.join("Makefile").is_file() && folder.join(GUESTS).is_file()
 }
 
 /// Returns the command that makes a file, named from the root of a checkout, if it is one of the bare-metal guests.

@@ -3,10 +3,12 @@
 use std::env;
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use image::{LockedFolder, locked_file, remove_abandoned, without_path};
 use qemu::LogFile;
+use rustix::process::geteuid;
 use tempfile::{Builder, NamedTempFile};
 
 use crate::failure::Failure;
@@ -28,8 +30,8 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Returns the workspace `build/run` beside the hypervisor, or in the user's cache if that
-    /// cannot be written.
+    /// Returns the workspace: `build/run` of a checkout whose hypervisor was found, `XDG_CACHE_HOME`, `HOME/.cache`, or a
+    /// private folder for files that do not stay, the first of these that can be written. What is installed is only read.
     pub fn new(found: &Found, name: &str) -> Result<Self, Failure> {
         Self::in_build(found.build.as_deref(), name)
     }
@@ -37,19 +39,24 @@ impl Workspace {
     /// The same in a folder `build`, if there is one. Nobody named that folder, so that neither it nor `run` in it may belong to
     /// another user, who could put links to files of ours there.
     pub fn in_build(build: Option<&Path>, name: &str) -> Result<Self, Failure> {
-        let beside = build.map(|build| (build.join("run"), Some(build)));
-        let mut tried = None;
-        for (folder, build) in beside.into_iter().chain(cache().map(|it| (it, None))) {
-            match usable(&folder, build) {
+        let is_checkout = |build: &&Path| build.parent().is_some_and(image::checkout::is_root);
+        let build = build.filter(is_checkout).map(|build| (build.join("run"), Some(build)));
+        let in_build_or_cache = build.into_iter().chain(caches().map(|it| (it, None)));
+        let in_build_or_cache = in_build_or_cache.map(|it| (it, false));
+        let mut reasons = Vec::new();
+        for ((folder, build), is_shared) in in_build_or_cache.chain([((temporary(), None), true)]) {
+            let private = if is_shared { make_private(&folder) } else { Ok(()) };
+            match private.and_then(|()| usable(&folder, build)) {
                 Ok(()) => return Ok(Self { folder, name: file_name(name) }),
-                Err(error) => tried = Some((folder, error)),
+                Err(error) => reasons.push(format!("{}: {error}", folder.display())),
             }
         }
-        let reason = match tried {
-            Some((folder, error)) => format!("{}: {error}", folder.display()),
-            None => "neither XDG_CACHE_HOME nor HOME is set".into(),
-        };
-        Err(Failure::new("no-workspace", format!("there is no place for the image: {reason}")))
+        let message = format!(
+            "there is no place for the image: {}\n\
+             help: name a folder that can be written in XDG_CACHE_HOME",
+            reasons.join("; ")
+        );
+        Err(Failure::new("no-workspace", message))
     }
 
     /// Writes the image into a file, when those of runs that were killed are removed.
@@ -124,9 +131,41 @@ impl Scratch {
 
 /// Returns the folder for what can be made again, if the user has one.
 pub fn cache() -> Option<PathBuf> {
-    let set = |variable| env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
-    Some(cache.join("bulkhead"))
+    caches().next()
+}
+
+/// The folders for what can be made again, the one that was named first.
+fn caches() -> impl Iterator<Item = PathBuf> {
+    let home = named("HOME").map(|home| home.join(".cache"));
+    named("XDG_CACHE_HOME").into_iter().chain(home).map(|cache| cache.join("bulkhead"))
+}
+
+/// The folder that a variable names; a relative path names none.
+fn named(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+/// This user's folder among the files of all users that do not stay.
+fn temporary() -> PathBuf {
+    let all = named("TMPDIR").unwrap_or_else(|| "/tmp".into());
+    all.join(format!("bulkhead-{}", geteuid().as_raw()))
+}
+
+/// Makes a folder that only this user can read and write, or checks that it is one: where everybody may make folders,
+/// somebody else may have made it.
+fn make_private(folder: &Path) -> io::Result<()> {
+    match std::fs::DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let found = std::fs::symlink_metadata(folder)?;
+    let problem = match () {
+        () if !found.is_dir() => "this is no folder",
+        () if found.uid() != geteuid().as_raw() => "this folder belongs to another user",
+        () if found.mode() & 0o077 != 0 => "others can use this folder (chmod 700)",
+        () => return Ok(()),
+    };
+    Err(io::Error::other(problem))
 }
 
 /// Makes the folder if it is missing; refuses one that cannot be written, and one in `build` if one of both belongs to another
@@ -173,6 +212,27 @@ mod tests {
         let path = second.path().to_owned();
         drop(second);
         assert!(first.path().exists() && !path.exists());
+    }
+
+    /// Only root can give a folder away: elsewhere the last part is not tested.
+    #[test]
+    fn a_folder_among_those_of_others_is_private_or_is_not_used() {
+        let all = tempfile::tempdir().expect("a folder");
+        let folder = all.path().join("mine");
+        for _ in 0..2 {
+            make_private(&folder).expect("it is private");
+            assert_eq!(folder.metadata().expect("it is there").mode() & 0o777, 0o700);
+        }
+        let refused =
+            |what: &str| make_private(&all.path().join(what)).expect_err("refused").to_string();
+        std::os::unix::fs::symlink(&folder, all.path().join("link")).expect("a link");
+        assert!(refused("link").contains("no folder"));
+        std::fs::create_dir(all.path().join("open")).expect("a folder");
+        assert!(refused("open").contains("others can use"), "the umask keeps others off");
+        if geteuid().is_root() {
+            std::os::unix::fs::chown(&folder, Some(65_534), None).expect("given away");
+            assert!(refused("mine").contains("another user"));
+        }
     }
 
     #[test]

@@ -286,11 +286,18 @@ fn what_is_not_there_under_kvm_is_refused() {
         refused(&nowhere, "cannot write /nowhere/it.trace");
         assert!(!log.exists());
     }
-    let missing = "/nowhere/build/guests/x86-64/rt-tasks.bin";
+    let checkout = tempfile::tempdir().expect("a folder");
+    let guests = checkout.path().join("guests/rt");
+    std::fs::create_dir_all(&guests).expect("a folder");
+    for file in [checkout.path().join("Makefile"), guests.join("Cargo.toml")] {
+        std::fs::write(file, "").expect("a file");
+    }
+    let missing = checkout.path().join("build/guests/x86-64/rt-tasks.bin");
+    let missing = missing.to_str().expect("a path in UTF-8");
     let path = format!("{ROOT}/build/guests/x86-64/rt-tasks.bin");
     let file = system(folder.path(), &[(&path, missing)]);
     if is_host() {
-        refused(&[&file], "help: `cargo xtask build guests-x86` makes the files below");
+        refused(&[&file], "help: `cargo xtask build guests-x86` makes it");
     }
     let file = system(folder.path(), &[("boot = \"raw\"\n", "")]);
     refused(&[&file], "under KVM there are no Linux guests yet");

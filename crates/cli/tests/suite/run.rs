@@ -221,7 +221,50 @@ fn hypervisor_is_found_in_the_build_folder_above() {
         .output()
         .expect("the command starts");
     Result::of(result).assert_status(0);
+    // It is that of an installation, in which nothing is written.
+    assert!(
+        sandbox.path("cache/bulkhead/test.log").exists() && !sandbox.path("build/run").exists()
+    );
+    std::fs::create_dir_all(sandbox.path("guests/rt")).expect("a folder");
+    sandbox.write("guests/rt/Cargo.toml", "");
+    sandbox.write("Makefile", "");
+    sandbox.bulkhead(&["run", "test.dts", "--qemu-arg", GOOD]).assert_status(0);
     assert!(sandbox.path("build/run/test.log").exists());
+}
+
+/// Services and containers have no home, or `/`.
+#[test]
+fn runs_need_no_home() {
+    let sandbox = sandbox!();
+    let without_home = |cache: Option<&str>, home: Option<&str>, temporary: &str| {
+        let mut command = sandbox.run_command(GOOD, &[]);
+        command.env_remove("XDG_CACHE_HOME").env_remove("HOME");
+        command.envs(cache.map(|it| ("XDG_CACHE_HOME", sandbox.path(it))));
+        command.envs(home.map(|it| ("HOME", it))).env("TMPDIR", sandbox.path(temporary));
+        Result::of(command.output().expect("the command starts"))
+    };
+    let user = rustix::process::geteuid().as_raw();
+    std::fs::create_dir(sandbox.path("tmp")).expect("a folder");
+    // Neither home can be written, not even by root; a relative one names nothing.
+    for home in [None, Some("/dev/null"), Some("")] {
+        without_home(None, home, "tmp").assert_status(0);
+        let folder = sandbox.path(&format!("tmp/bulkhead-{user}"));
+        assert!(folder.join("test.log").exists());
+        let mode = std::os::unix::fs::MetadataExt::mode(&folder.metadata().expect("a folder"));
+        assert_eq!(mode & 0o777, 0o700);
+        std::fs::remove_dir_all(folder).expect("removed");
+    }
+    let home = sandbox.path("home");
+    without_home(Some("test.dts"), home.to_str(), "tmp").assert_status(0);
+    assert!(home.join(".cache/bulkhead/test.log").exists());
+    without_home(Some("named"), home.to_str(), "tmp").assert_status(0);
+    assert!(sandbox.path("named/bulkhead/test.log").exists());
+    without_home(None, Some("/dev/null"), "nowhere").assert_refused(&[
+        "there is no place for the image: /dev/null/.cache/bulkhead: ",
+        "; ",
+        &format!("nowhere/bulkhead-{user}: "),
+        "help: name a folder that can be written in XDG_CACHE_HOME",
+    ]);
 }
 
 #[test]
@@ -244,7 +287,12 @@ fn no_link_of_another_user_is_followed() {
     }
     let sandbox = sandbox!();
     let path = |name: &str| sandbox.path(name);
-    std::fs::create_dir_all(path("build/run")).expect("a folder");
+    // A checkout.
+    for folder in ["build/run", "guests/rt"] {
+        std::fs::create_dir_all(path(folder)).expect("a folder");
+    }
+    sandbox.write("Makefile", "");
+    sandbox.write("guests/rt/Cargo.toml", "");
     symlink("../hypervisor.elf", path("build/hypervisor.elf")).expect("a link");
     sandbox.write("victim", "mine");
     symlink("../../victim", path("build/run/test.log")).expect("a link");
