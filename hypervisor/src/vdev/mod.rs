@@ -3,4 +3,5 @@ pub mod access;
 pub mod color_serial;
 pub mod gic;
 pub mod pl011;
+pub mod virtio;
 pub mod wire;

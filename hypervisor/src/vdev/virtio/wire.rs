@@ -1,0 +1,168 @@
+//! Frames on their way from one card to the other.
+//!
+//! A frame is copied out of the buffers of its sender first, and looked at then: its sender cannot change it any more.
+
+use core::fmt;
+
+use policy::channel::Bucket;
+use policy::time::Instant;
+
+use super::Memory;
+use super::card::Mac;
+use super::queue::{Broken, Queue};
+
+/// Bytes of the header in front of each frame (`struct virtio_net_hdr`).
+const HEADER: usize = 12;
+/// Shortest and longest frame: the header of Ethernet, and 1,500 bytes behind it.
+pub const FRAME_MIN: usize = 14;
+/// See [`FRAME_MIN`].
+pub const FRAME_MAX: usize = 1514;
+/// Fewest bytes that a frame counts in the limit of its sender.
+pub const COUNTED_MIN: u64 = 64;
+/// Bytes of a frame with its header.
+pub const BUFFER: usize = HEADER + FRAME_MAX;
+
+/// Why a frame is dropped.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Dropped {
+    /// It is too short or too long, or wants a service that the card does not offer.
+    Malformed,
+    /// It does not come from the address of its card, or goes to another one than that of the other end.
+    Address,
+    /// Its sender sends more than it may.
+    Rate,
+    /// The other end has no driver, or is being reset.
+    Away,
+    /// The other end has no buffer for it.
+    Full,
+}
+
+impl Dropped {
+    /// All reasons, in the order of [`Counts::dropped`].
+    pub const ALL: [Self; 5] = [Self::Malformed, Self::Address, Self::Rate, Self::Away, Self::Full];
+
+    /// One word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Malformed => "malformed",
+            Self::Address => "address",
+            Self::Rate => "rate",
+            Self::Away => "away",
+            Self::Full => "full",
+        }
+    }
+}
+
+/// What an end has sent.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Counts {
+    /// Frames that the other end has got, and their bytes.
+    pub frames: u64,
+    /// See `frames`.
+    pub bytes: u64,
+    /// Frames that were dropped, by reason.
+    pub dropped: [u64; Dropped::ALL.len()],
+}
+
+/// The end of a wire that sends. It survives restarts of its VM.
+#[derive(Debug)]
+pub struct Sender {
+    own: Mac,
+    other: Mac,
+    bucket: Bucket,
+    counts: Counts,
+    buffer: [u8; BUFFER],
+}
+
+/// What [`Sender::send`] has done.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Sent {
+    /// There is no frame to send.
+    Nothing,
+    /// A frame has gone to the other end.
+    Frame,
+    /// A frame was dropped.
+    Dropped(Dropped),
+}
+
+impl Sender {
+    /// Makes an end with its address, that of the other end, and the bytes that it may send.
+    pub const fn new(own: Mac, other: Mac, bucket: Bucket) -> Self {
+        let counts = Counts { frames: 0, bytes: 0, dropped: [0; Dropped::ALL.len()] };
+        Self { own, other, bucket, counts, buffer: [0; BUFFER] }
+    }
+
+    /// Returns what was sent since the machine started.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Sends the next frame of the ring at `now`: `deliver` brings it, with a header, to the other end.
+    pub fn send(
+        &mut self,
+        queue: &mut Queue,
+        memory: &impl Memory,
+        now: Instant,
+        deliver: impl FnOnce(&[u8]) -> Result<(), Dropped>,
+    ) -> Result<Sent, Broken> {
+        let Some(first) = queue.take(memory)? else { return Ok(Sent::Nothing) };
+        let bytes = queue.gather(memory, first, &mut self.buffer)?;
+        queue.give_back(memory, first, 0)?;
+        let frame = self.pass(bytes, now).and_then(|bytes| {
+            deliver(&self.buffer[..HEADER + bytes])?;
+            Ok(bytes)
+        });
+        Ok(match frame {
+            Ok(bytes) => {
+                self.counts.frames += 1;
+                self.counts.bytes += bytes as u64;
+                Sent::Frame
+            }
+            Err(why) => {
+                self.counts.dropped[why as usize] += 1;
+                Sent::Dropped(why)
+            }
+        })
+    }
+
+    /// Makes what is in the buffer the frame that the other end gets, if it may get it. Returns its length.
+    fn pass(&mut self, bytes: u64, now: Instant) -> Result<usize, Dropped> {
+        let frame = bytes.checked_sub(HEADER as u64).ok_or(Dropped::Malformed)?;
+        let length = frame as usize;
+        // Of the header, only hints that no offload needs may be set: lengths and offsets.
+        let [flags, offload] = [self.buffer[0], self.buffer[1]];
+        if frame > FRAME_MAX as u64 || length < FRAME_MIN || flags != 0 || offload != 0 {
+            return Err(Dropped::Malformed);
+        }
+        let (header, frame) = self.buffer.split_at_mut(HEADER);
+        let to_group = frame[0] & 1 != 0;
+        if frame[6..12] != self.own || !(to_group || frame[..6] == self.other) {
+            return Err(Dropped::Address);
+        }
+        if !self.bucket.take(COUNTED_MIN.max(length as u64), now) {
+            return Err(Dropped::Rate);
+        }
+        header.fill(0);
+        // The number of chains in which the frame is.
+        header[10] = 1;
+        Ok(length)
+    }
+}
+
+/// Brings a frame with its header into the ring of the other end.
+pub fn deliver(queue: &mut Queue, memory: &impl Memory, frame: &[u8]) -> Result<bool, Broken> {
+    let Some(first) = queue.take(memory)? else { return Ok(false) };
+    queue.scatter(memory, first, frame)?;
+    queue.give_back(memory, first, frame.len() as u32)?;
+    Ok(true)
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "frames={} bytes={}", self.frames, self.bytes)?;
+        for (why, count) in Dropped::ALL.iter().zip(self.dropped) {
+            write!(f, " {}={count}", why.name())?;
+        }
+        Ok(())
+    }
+}
