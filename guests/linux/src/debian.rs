@@ -33,7 +33,13 @@ pub const GUEST: Linux = Linux {
     architecture: "arm64",
     meta_package: "linux-image-arm64",
     package: ("linux-image-", "-arm64"),
-    modules: &[],
+    // Network cards of virtio, in the order in which they are loaded.
+    modules: &[
+        "net/core/failover.ko",
+        "drivers/net/net_failover.ko",
+        "drivers/net/virtio_net.ko",
+        "drivers/virtio/virtio_mmio.ko",
+    ],
     folder: "linux",
     megabytes: 70,
 };
@@ -75,11 +81,10 @@ impl Linux {
     /// The files, downloaded if they are not in `cache` yet.
     pub fn files(&self, cache: &Path) -> Result<Files> {
         let folder = cache.join(self.folder);
-        let name = |path: &&str| path.rsplit('/').next().unwrap_or_default().to_owned();
         let files = Files {
             kernel: folder.join("vmlinuz"),
             busybox: folder.join("busybox"),
-            modules: self.modules.iter().map(|path| folder.join(name(path))).collect(),
+            modules: self.modules.iter().map(|path| folder.join(name_of(path))).collect(),
         };
         if !files.all().all(|file| file.exists()) {
             self.fetch(&cache.join(format!("apt-{}", self.folder)), &files)?;
@@ -90,9 +95,10 @@ impl Linux {
     /// A private apt for the architecture.
     pub fn apt(&self, root: &Path) -> Result<Apt> {
         let Self { architecture, meta_package, folder, .. } = self;
-        let modules = if self.modules.is_empty() { "" } else { ", and the modules for KVM," };
+        let modules: Vec<_> = self.modules.iter().map(|path| name_of(path)).collect();
+        let modules = modules.join(", ");
         let otherwise = format!(
-            "put vmlinuz and busybox{modules} of Debian's {architecture} packages {meta_package} and \
+            "put vmlinuz, {modules} and busybox of Debian's {architecture} packages {meta_package} and \
              {BUSYBOX_PACKAGE} into build/cache/{folder}"
         );
         Apt::new(root, architecture, &otherwise)
@@ -132,6 +138,11 @@ impl Linux {
             .find(|word| word.starts_with(start) && word.ends_with(end))
             .with_context(|| format!("{} names no kernel: Depends: {depends}", self.meta_package))
     }
+}
+
+/// The name of a file.
+fn name_of(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
 }
 
 /// One file of a package.

@@ -45,12 +45,12 @@ pub fn build_measure(bulkhead: Vec<u8>, cache: &Path, out: &Path) -> Result<()> 
     let files = debian::GUEST.files(cache).context("the Debian packages of the Linux guest")?;
     let tools = tools::build(out).context("bhctl")?;
     let programs = vec![("bin/bulkhead".into(), 0o755, bulkhead)];
-    let entries = rootfs::with_programs(file::read(&files.busybox)?, &tools, programs);
+    let entries = rootfs::with_programs(rootfs::Base::read(&files)?, &tools, programs);
     let initramfs = initramfs::archive(&entries).context("the initial RAM disk with bulkhead")?;
     file::write_if_changed(&out.join("measure.cpio"), &initramfs)
 }
 
-type Entries = fn(Vec<u8>, &tools::Tools, Vec<programs::File>) -> Vec<initramfs::Entry>;
+type Entries = fn(rootfs::Base, &tools::Tools, Vec<programs::File>) -> Vec<initramfs::Entry>;
 
 fn build_with(
     wanted: &programs::Programs,
@@ -63,7 +63,7 @@ fn build_with(
     let programs =
         programs::files(wanted, cache).context("the Debian packages with the programs")?;
     let tools = tools::build(out).context("bhctl")?;
-    let entries = entries(file::read(&files.busybox)?, &tools, programs);
+    let entries = entries(rootfs::Base::read(&files)?, &tools, programs);
     let initramfs = initramfs::archive(&entries).context("the initial RAM disk with programs")?;
     file::write_if_changed(file, &initramfs)
 }
@@ -78,7 +78,7 @@ pub fn build(cache: &Path, out: &Path) -> Result<()> {
     debian::check_kernel(&kernel)
         .with_context(|| format!("{} is not usable", files.kernel.display()))?;
     let tools = tools::build(out).context("bhctl")?;
-    let initramfs = initramfs::archive(&rootfs::entries(file::read(&files.busybox)?, &tools))
+    let initramfs = initramfs::archive(&rootfs::entries(rootfs::Base::read(&files)?, &tools))
         .context("the initial RAM disk of the Linux guest")?;
 
     file::write_if_changed(&out.join("vmlinuz"), &kernel)?;

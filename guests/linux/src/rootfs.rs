@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use anyhow::Result;
+
+use crate::debian::Files;
 use crate::initramfs::{Entry, Kind};
 use crate::programs::File;
 use crate::tools::Tools;
@@ -18,6 +21,7 @@ const FILES: &[(&str, u32, &str)] = &[
     ("jobs/coloring", 0o755, include_str!("../rootfs/jobs/coloring")),
     ("jobs/cyclictest", 0o755, include_str!("../rootfs/jobs/cyclictest")),
     ("jobs/demo", 0o755, include_str!("../rootfs/jobs/demo")),
+    ("jobs/network", 0o755, include_str!("../rootfs/jobs/network")),
     ("jobs/latency", 0o755, include_str!("../rootfs/jobs/latency")),
     ("jobs/measure", 0o755, include_str!("../rootfs/jobs/measure")),
     ("jobs/reboot", 0o755, include_str!("../rootfs/jobs/reboot")),
@@ -44,15 +48,38 @@ const VICTIMS: &[(&str, u32, &str)] = &[
 ];
 
 /// Mount points and the folders of the files above.
-const DIRECTORIES: &[&str] = &["bin", "dev", "etc", "jobs", "proc", "sys", "tmp"];
+const DIRECTORIES: &[&str] = &["bin", "dev", "etc", "jobs", "modules", "proc", "sys", "tmp"];
 
-/// The root file system with this busybox and these tools. The kernel opens `/dev/console` for
+/// What comes out of Debian's packages.
+#[derive(Clone, Debug, Default)]
+pub struct Base {
+    /// Busybox, statically linked.
+    pub busybox: Vec<u8>,
+    /// Modules of the kernel, in the order in which they are loaded.
+    pub modules: Vec<Vec<u8>>,
+}
+
+impl Base {
+    /// Reads them.
+    pub fn read(files: &Files) -> Result<Self> {
+        let modules = files.modules.iter().map(|path| crate::file::read(path));
+        Ok(Self {
+            busybox: crate::file::read(&files.busybox)?,
+            modules: modules.collect::<Result<_>>()?,
+        })
+    }
+}
+
+/// The root file system with these files and tools. The kernel opens `/dev/console` for
 /// `/init` before anything can mount devtmpfs, so the node must be there.
-pub fn entries(busybox: Vec<u8>, tools: &Tools) -> Vec<Entry> {
+pub fn entries(base: Base, tools: &Tools) -> Vec<Entry> {
     let mut entries: Vec<Entry> = DIRECTORIES.iter().map(|path| directory(path)).collect();
     entries.push(device("dev/console", 0o600, 5, 1));
     entries.push(device("dev/null", 0o666, 1, 3));
-    entries.push(file("bin/busybox", 0o755, busybox));
+    entries.push(file("bin/busybox", 0o755, base.busybox));
+    for (number, module) in base.modules.into_iter().enumerate() {
+        entries.push(file(&format!("modules/{number}.ko"), 0o644, module));
+    }
     entries.push(file("bin/bhctl", 0o755, tools.bhctl.clone()));
     entries.push(link("bin/sh", "busybox"));
     // Under these names bhctl is the task of that name.
@@ -63,16 +90,16 @@ pub fn entries(busybox: Vec<u8>, tools: &Tools) -> Vec<Entry> {
 }
 
 /// The same with the programs that experiments measure, and how they are measured.
-pub fn with_victims(busybox: Vec<u8>, tools: &Tools, programs: Vec<File>) -> Vec<Entry> {
+pub fn with_victims(base: Base, tools: &Tools, programs: Vec<File>) -> Vec<Entry> {
     let mut files = programs;
     files.extend(VICTIMS.iter().map(|&(path, mode, text)| (path.into(), mode, text.into())));
     files.push(("lib/libbulkhead-color.so".into(), 0o755, tools.preload.clone()));
-    with_programs(busybox, tools, files)
+    with_programs(base, tools, files)
 }
 
 /// The same with programs of Debian.
-pub fn with_programs(busybox: Vec<u8>, tools: &Tools, files: Vec<File>) -> Vec<Entry> {
-    let mut entries = entries(busybox, tools);
+pub fn with_programs(base: Base, tools: &Tools, files: Vec<File>) -> Vec<Entry> {
+    let mut entries = entries(base, tools);
     // A folder sorts before what is in it.
     let folders: BTreeSet<&str> = files
         .iter()
@@ -111,7 +138,7 @@ mod tests {
         let mut folders = HashSet::from([""]);
         let tools = Tools { bhctl: Vec::new(), preload: Vec::new() };
         let programs = vec![("usr/lib/python/re/__init__.py".into(), 0o644, Vec::new())];
-        let entries = with_victims(Vec::new(), &tools, programs);
+        let entries = with_victims(Base::default(), &tools, programs);
         for entry in &entries {
             let folder = entry.path.rsplit_once('/').map_or("", |(folder, _)| folder);
             assert!(folders.contains(folder), "{} has no folder", entry.path);
