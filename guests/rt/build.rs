@@ -23,6 +23,7 @@ fn main() {
         "rt-serial",
         "rt-supply",
         "rt-leech",
+        "rt-network",
         "rt-races",
         "rt-coincide",
         "rt-switch",

@@ -11,13 +11,15 @@ use crate::arch::{cpu, gic, percpu, power, regs};
 use crate::board::uart::AnyUart;
 use crate::console::Console;
 use crate::pcpu::{CONSOLE_TIMER, Pcpu};
+use crate::plan;
 use crate::timer::Purpose;
 use crate::vdev::gic::Place;
-use crate::vm::{GicEnv, Power, Vcpu, Vm, bell};
+use crate::vm::{GicEnv, Power, Vcpu, Vm, bell, port};
 
 /// The console of the machine.
 pub static CONSOLE: Console<AnyUart> = Console::new();
 
+static LINKS: percpu::StaticRef<Vec<plan::Link<'static>>> = percpu::StaticRef::empty();
 static VMS: percpu::StaticRef<Vec<&'static Vm>> = percpu::StaticRef::empty();
 /// VMs that run.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
@@ -45,8 +47,14 @@ macro_rules! emergency {
 }
 pub(crate) use emergency;
 
-/// Makes the VMs and the console's CPU known; once, at boot.
-pub fn publish(vms: Vec<&'static Vm>, console: &'static Pcpu, uart_interrupt: u32) {
+/// Makes the VMs, their links and the console's CPU known; once, at boot.
+pub fn publish(
+    vms: Vec<&'static Vm>,
+    links: Vec<plan::Link<'static>>,
+    console: &'static Pcpu,
+    uart_interrupt: u32,
+) {
+    LINKS.set(Some(Box::leak(Box::new(links))));
     RUNNING.store(vms.len(), Ordering::Release);
     CONSOLE_PCPU.set(Some(console));
     UART_INTERRUPT.store(uart_interrupt, Ordering::Release);
@@ -92,6 +100,14 @@ fn power_off() -> ! {
             "summary vm={name} state={state} reason={reason} restarts={restarts} exits={exits} irqs={irqs}"
         );
         CONSOLE.flush_all_blocking();
+    }
+    for link in LINKS.get().into_iter().flatten() {
+        for (index, number) in link.ends {
+            let Some(vm) = vms().get(index) else { continue };
+            let (name, from, counts) = (link.name, vm.name(), vm.links.counts(number));
+            log!("link {name} from={from} {counts}");
+            CONSOLE.flush_all_blocking();
+        }
     }
     log!("power off");
     CONSOLE.flush_all_blocking();
@@ -176,6 +192,14 @@ pub fn tell(vm: usize, port: usize) {
     }
 }
 
+/// There is something to do at link `link` of the VM with this index.
+pub fn tell_link(vm: usize, link: usize) {
+    if let Some(vm) = vms().get(vm) {
+        vm.links.tell(link);
+        call_one(vm);
+    }
+}
+
 /// Notes with a VCPU of a VM that there is something to do for the VM: with one that executes, if there is one, otherwise with
 /// one that waits, and only if there is none with one that has to wait for its PCPU, which may take any time.
 pub fn call_one(vm: &Vm) {
@@ -204,9 +228,7 @@ pub fn call_one(vm: &Vm) {
 #[inline(never)]
 pub fn pass_on(vm: &Vm) {
     fence(Ordering::SeqCst);
-    if vm.rung.load(Ordering::Relaxed)
-        || vm.relieved.load(Ordering::Relaxed)
-        || vm.ports.have_news()
+    if vm.rung.load(Ordering::Relaxed) || vm.relieved.load(Ordering::Relaxed) || port::have_news(vm)
     {
         call_one(vm);
     }

@@ -150,7 +150,7 @@ pub fn boot(device_tree: usize) -> ! {
     }
     let locks = locks::make(&shared, &vms);
     locks::publish(locks.map(|locks| &*Box::leak(Box::new(locks))));
-    machine::publish(vms, console, serial.interrupt);
+    machine::publish(vms, plan.links, console, serial.interrupt);
 
     start_secondaries(&pcpus, index, &tables, &plan.platform.spin_table);
     if let Some((pcpu, missing)) = counter::missing() {

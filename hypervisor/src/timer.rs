@@ -9,7 +9,7 @@ pub enum Purpose {
     Console,
     /// Which address space a guest is in.
     Sampling,
-    /// What a VCPU has to tell the other end of a serial line, and was not allowed to before.
+    /// What a VCPU has to tell the other end of a serial line or of a link, and was not allowed to before.
     Telling,
     /// The virtual timer of a VCPU that waits and is not loaded.
     Alarm,

@@ -21,6 +21,8 @@ pub const COLOR_UART: u64 = 0x0a01_0000;
 pub const BELL: u64 = 0x0a02_0000;
 /// The PL011s at the ends of serial lines between VMs, a page for each line.
 pub const SERIAL_LINES: u64 = 0x0a03_0000;
+/// The network cards at the ends of links between VMs, a page for each link.
+pub const LINKS: u64 = 0x0a04_0000;
 /// The channels between VMs, one behind the other.
 pub const CHANNELS: u64 = 0x3000_0000;
 /// Start of RAM.

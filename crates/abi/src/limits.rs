@@ -22,20 +22,33 @@ pub const CHANNEL_BYTES_MAX: u64 = 8 << 20;
 /// Most serial lines of a system.
 pub const SERIAL_LINES_MAX: usize = 8;
 
+/// Most links of a system.
+pub const LINKS_MAX: usize = 8;
+
+/// Fewest and most bytes that an end of a link may be allowed to send in a second.
+pub const LINK_RATE_MIN: u64 = 1_000;
+/// See [`LINK_RATE_MIN`].
+pub const LINK_RATE_MAX: u64 = 10_000_000_000;
+
+/// Fewest and most bytes that an end of a link may send at once: one frame, and 1 MiB.
+pub const LINK_BURST_MIN: u64 = 1514;
+/// See [`LINK_BURST_MIN`].
+pub const LINK_BURST_MAX: u64 = 1 << 20;
+
 /// Shortest time in nanoseconds from one ring of a channel to the next, which interrupts its readers, and from one
-/// interrupt of an end of a serial line to the next.
+/// interrupt of an end of a serial line or of a link to the next.
 pub const RING_INTERVAL_MIN_NS: u64 = 20_000;
 
-/// Longest time in nanoseconds from one ring of a channel, or interrupt of a serial line, to the next.
+/// Longest time in nanoseconds from one ring of a channel, or interrupt of a serial line or of a link, to the next.
 pub const RING_INTERVAL_MAX_NS: u64 = SECTIONS_INTERVAL_MAX_NS;
 
-/// Most rings of a channel, or interrupts of a serial line, in one burst.
+/// Most rings of a channel, or interrupts of a serial line or of a link, in one burst.
 pub const RING_BURST_MAX: u64 = 64;
 
 /// Most nanoseconds by which they may come early: that of the longest burst.
 pub const RING_EARLY_MAX_NS: u64 = (RING_BURST_MAX - 1) * RING_INTERVAL_MAX_NS;
 
-/// Most characters in the name of a VM, of a resource that VMs share, or of a channel.
+/// Most characters in the name of a VM, of a resource that VMs share, of a channel, or of a link.
 pub const NAME_MAX: usize = 15;
 
 /// Bytes of a page: the alignment of every region.

@@ -38,8 +38,10 @@ pub mod names {
     pub const BELL: &str = "bell";
     pub const SERIAL_LINES: &str = "serial-lines";
     pub const SERIAL_LINE: &str = "serial-line";
+    pub const LINKS: &str = "links";
+    pub const LINK: &str = "link";
 
-    // Properties. `vms` names those of a resource, and of a serial line, too.
+    // Properties. `vms` names those of a resource, of a serial line, and of a link, too.
     pub const COMPATIBLE: &str = "compatible";
     pub const MODEL: &str = "model";
     pub const ADDRESS_CELLS: &str = "#address-cells";
@@ -75,6 +77,10 @@ pub mod names {
     pub const RING_EARLY_NS: &str = "ring-early-ns";
     pub const TELL_INTERVAL_NS: &str = "tell-interval-ns";
     pub const TELL_EARLY_NS: &str = "tell-early-ns";
+    pub const LINK_NAME: &str = "link-name";
+    pub const MACS: &str = "macs";
+    pub const BYTES_PER_SECOND: &str = "bytes-per-second";
+    pub const BURST_BYTES: &str = "burst-bytes";
     pub const VM_NAME: &str = "vm-name";
     pub const ON_CRASH: &str = "on-crash";
     pub const ON_RESET: &str = "on-reset";
@@ -117,6 +123,8 @@ pub mod words {
     pub const UARTS: [&str; 2] = ["arm,pl011", "xlnx,zynqmp-uart"];
     /// `compatible` of the UARTs that guests see.
     pub const VIRTUAL_UART: &str = UARTS[0];
+    /// `compatible` of the network cards that guests see.
+    pub const NETWORK_CARD: &str = "virtio,mmio";
     /// `compatible` of the devices that turn the machine off.
     pub const POWER_OFFS: [&str; 1] = ["brcm,bcm2835-pm"];
     /// `enable-method` of a CPU that waits in a spin table.

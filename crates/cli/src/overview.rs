@@ -3,7 +3,7 @@
 mod bandwidth;
 
 use report::text::table;
-use system::plan::{Channel, Plan, Pool, SerialLine, Vm};
+use system::plan::{Channel, Link, Plan, Pool, SerialLine, Vm};
 use system::report::Report;
 use units::Duration;
 
@@ -39,8 +39,9 @@ pub fn vms_of(plan: &Plan) -> String {
     let own = platform.hypervisor_area;
     let own = own.map_or(String::new(), |area| format!(", in colours {}", area.colors));
     let (channels, lines, budgets) = (channels(plan), serial_lines(plan), bandwidth::budgets(plan));
+    let links = links(plan);
     format!(
-        "system `{}` on {}: {} PCPUs, hypervisor {}{own}\n\n{vms}{channels}{lines}{budgets}",
+        "system `{}` on {}: {} PCPUs, hypervisor {}{own}\n\n{vms}{channels}{lines}{links}{budgets}",
         plan.name,
         platform.board,
         platform.cpus.len(),
@@ -81,6 +82,28 @@ fn serial_lines(plan: &Plan) -> String {
         true => String::new(),
         false => {
             let heads = ["serial line between", ">address", ">interrupts", "told"];
+            format!("\n{}", table(&heads, &rows))
+        }
+    }
+}
+
+/// The links between VMs, if there are some.
+fn links(plan: &Plan) -> String {
+    let name = |vm: u32| plan.vms.get(vm as usize).map_or("?", |vm| vm.name.as_str());
+    let row = |link: &Link| {
+        let [one, other] = link.vms.map(name);
+        let interrupts = link.interrupts.map(|it| it.to_string()).join(" ");
+        let ipa = link.registers.start.to_string();
+        let (rate, burst) = (link.rate.to_string(), link.burst.to_string());
+        let tells = link.tells.to_string();
+        vec![link.name.clone(), format!("{one} {other}"), ipa, interrupts, rate, burst, tells]
+    };
+    let rows: Vec<_> = plan.links.iter().map(row).collect();
+    match rows.is_empty() {
+        true => String::new(),
+        false => {
+            let heads =
+                ["link", "between", ">address", ">interrupts", ">rate", ">burst", "interrupted"];
             format!("\n{}", table(&heads, &rows))
         }
     }

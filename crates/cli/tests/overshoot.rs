@@ -278,6 +278,39 @@ fn serial_lines_add_what_is_counted_for_each() {
     }
 }
 
+/// Frames for links are chunks of long work, and the ends of links come on top as those of serial lines do, for both VMs.
+///
+/// Stands behind P12 of the safety manual.
+#[test]
+fn links_add_what_is_counted_for_each() {
+    let link = "[[link]]\nname = \"lan\"\nbetween = [\"vm0\", \"vm1\"]\nrate = \"1GB/s\"\nburst = \"1MiB\"\n\
+                interrupt_every = \"20us\"\ninterrupt_burst = 64\n";
+    let guest = |name: &str, more: &str| {
+        let arguments = "network.flood=1 network.parts=8 network.bytes=1500 network.us=40000 network.abuse=5000";
+        vm(name, "rt-network", arguments, more)
+    };
+    let alone = |pcpu: u32| {
+        let stays_off = format!("on_crash = \"stop\"\non_reset = \"stop\"\n{}", own(pcpu));
+        guest(&format!("vm{pcpu}"), &stays_off)
+    };
+    let seen = run(&[link.to_owned(), alone(0), alone(1)]);
+    for (pcpu, seen) in seen[..2].iter().enumerate() {
+        check(&format!("alone on {pcpu}, a link"), seen, ALONE.with_long_paths().with_lines(1));
+    }
+    let seen = run(&[
+        link.to_owned(),
+        guest("vm0", &served(0, "sporadic", 250, LIMIT)),
+        guest("vm1", "[[vm.vcpu]]\npcpu = 1\n"),
+        vm(
+            "beside",
+            "rt-chase",
+            "chase.via=none chase.rounds=2 chase.kib=1024",
+            &served(0, "periodic", 250, LIMIT),
+        ),
+    ]);
+    check("a shared PCPU, a link", &seen[0], ANY.with_lines(1));
+}
+
 /// Whatever else there is: restarts, requests for colours and audits, PCPUs and budgets that are shared, credits.
 #[test]
 #[ignore = "takes a minute"]

@@ -70,6 +70,9 @@ pub fn missing(plan: &Plan, target: Target) -> Vec<String> {
         let [one, other] = line.vms.map(name);
         missing.push(format!("the serial line between `{one}` and `{other}`"));
     }
+    for link in &plan.links {
+        missing.push(format!("the link `{}` between VMs", link.name));
+    }
     missing
 }
 

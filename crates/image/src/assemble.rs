@@ -9,7 +9,7 @@ use units::Bytes;
 
 use crate::arm64;
 use crate::error::Error;
-use crate::guest_dt;
+use crate::guest_dt::{self, Shared};
 use crate::guest_file;
 use crate::hypervisor::Hypervisor;
 use crate::payload::{Blob, EarlyConsole, pack};
@@ -82,9 +82,13 @@ fn guest_blobs(
             return Err(Error::DeviceTreeAlignment { vm: vm.name.clone(), load });
         }
         Some(load) => {
-            let (cache, channels) = (plan.last_level_cache(vm), plan.channels_of(index));
-            let lines: Vec<_> = plan.serial_lines_of(index).collect();
-            let tree = guest_dt::generate(vm, cache, cpu, initrd_bytes, &channels, &lines)
+            let shared = Shared {
+                channels: plan.channels_of(index),
+                lines: plan.serial_lines_of(index).collect(),
+                links: plan.links_of(index).collect(),
+            };
+            let cache = plan.last_level_cache(vm);
+            let tree = guest_dt::generate(vm, cache, cpu, initrd_bytes, &shared)
                 .map_err(|problem| Error::DeviceTree { vm: vm.name.clone(), problem })?;
             placed.push(("device tree", Region::new(load, tree.len() as u64)));
             Some(tree)

@@ -2,16 +2,16 @@
 //!
 //! The tree describes what the plan gives to the VM and nothing else: its
 //! VCPUs, last-level cache, RAM, virtual GIC, timer, virtual PL011s, the doorbell
-//! of vColoring, the bell, assigned devices and channels. Node and property names are those of the bindings in the Linux kernel,
+//! of vColoring, the bell, network cards, assigned devices and channels. Node and property names are those of the bindings in the Linux kernel,
 //! so that an unmodified Linux boots from it.
 
-use abi::plan::words::VIRTUAL_UART;
+use abi::plan::words::{NETWORK_CARD, VIRTUAL_UART};
 use abi::{bell, channel, doorbell};
 use dtoolkit::ToPropertyValue;
 use dtoolkit::model::{DeviceTree, DeviceTreeNode, DeviceTreeProperty};
 use policy::color::Cache;
 use system::address::{Address, IntId};
-use system::plan::{Channel, Device, SerialLine, VirtualDevice, Vm};
+use system::plan::{Channel, Device, Link, SerialLine, VirtualDevice, Vm};
 
 /// Interrupts of the generic timer of the VCPU: secure EL1, EL1, virtual, EL2.
 /// The guest has the virtual one; the binding fixes the order of all four.
@@ -28,24 +28,32 @@ const PHANDLE_CACHE: u32 = 3;
 /// Level of the last-level cache: that of the boards that the hypervisor drives.
 const LAST_LEVEL: u32 = 2;
 
+/// What a VM shares with other VMs.
+#[derive(Clone, Debug, Default)]
+pub struct Shared<'a> {
+    /// The channels that it reads, or writes (true), with their indices in the plan.
+    pub channels: Vec<(usize, &'a Channel, bool)>,
+    /// Its serial lines, and at which end of each it is.
+    pub lines: Vec<(&'a SerialLine, usize)>,
+    /// The same of its links.
+    pub links: Vec<(&'a Link, usize)>,
+}
+
 /// Returns the device tree of `vm`, flattened.
 ///
 /// `cache` is the last-level cache that the VM sees, if the plan names one, `cpu`
 /// the `compatible` string of the CPUs, if it is known, `initrd_bytes` the size of
-/// the initial RAM disk, if the VM has one, `channels` the channels that it reads, or writes (true), with
-/// their indices in the plan, `lines` its serial lines, and at which end of each it is.
-/// Fails if a device has an interrupt that
+/// the initial RAM disk, if the VM has one, `shared` what it shares with other VMs. Fails if a device has an interrupt that
 /// a device tree cannot express; the error is a sentence.
 pub fn generate(
     vm: &Vm,
     cache: Option<Cache>,
     cpu: Option<&str>,
     initrd_bytes: Option<u64>,
-    channels: &[(usize, &Channel, bool)],
-    lines: &[(&SerialLine, usize)],
+    shared: &Shared<'_>,
 ) -> Result<Vec<u8>, String> {
     let mut tree = DeviceTree::new();
-    tree.root = root(vm, cache, cpu.unwrap_or(GENERIC_CPU), initrd_bytes, channels, lines)?;
+    tree.root = root(vm, cache, cpu.unwrap_or(GENERIC_CPU), initrd_bytes, shared)?;
     Ok(tree.to_dtb())
 }
 
@@ -54,8 +62,7 @@ fn root(
     cache: Option<Cache>,
     cpu: &str,
     initrd_bytes: Option<u64>,
-    channels: &[(usize, &Channel, bool)],
-    lines: &[(&SerialLine, usize)],
+    Shared { channels, lines, links }: &Shared<'_>,
 ) -> Result<DeviceTreeNode, String> {
     let mut root = node("")
         .with("#address-cells", 2u32)
@@ -108,6 +115,16 @@ fn root(
             node(format!("coloring@{:x}", pool.doorbell.start.0))
                 .with("compatible", doorbell::COMPATIBLE)
                 .with("reg", reg(pool.doorbell.start, pool.doorbell.size.get())),
+        );
+    }
+    for (link, end) in links {
+        root.add_child(
+            node(format!("virtio_mmio@{:x}", link.registers.start.0))
+                .with("compatible", NETWORK_CARD)
+                .with("label", link.name.as_str())
+                .with("reg", reg(link.registers.start, link.registers.size.get()))
+                .with("interrupts", interrupt(link.interrupts[*end])?)
+                .flag("dma-coherent"),
         );
     }
     for device in &vm.devices {

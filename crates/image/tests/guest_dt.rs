@@ -5,14 +5,20 @@ use std::process::{Command, Stdio};
 
 use dtoolkit::fdt::Fdt;
 use dtoolkit::{Node, Property};
-use image::guest_dt::generate;
+use image::guest_dt::{Shared, generate};
 use policy::color::{Cache, Geometry, IndexBits};
 use system::address::{IntId, Ipa, PhysicalAddress, Region};
 use system::plan::{
-    Area, Channel, Coloring, Llc, Mapping, Pool, Rings, SerialLine, VirtualDevice, VirtualGic, Vm,
+    Area, Channel, Coloring, Link, Llc, Mac, Mapping, Pool, Rings, SerialLine, VirtualDevice,
+    VirtualGic, Vm,
 };
 use testing::files;
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, Rate};
+
+/// A channel that the VM writes, or reads.
+fn reads(index: usize, channel: &Channel, writes: bool) -> Shared<'_> {
+    Shared { channels: vec![(index, channel, writes)], ..Shared::default() }
+}
 
 fn linux() -> Vm {
     files::plan().vms.remove(0)
@@ -36,8 +42,8 @@ fn decompile(dtb: &[u8]) -> String {
 
 #[test]
 fn linux_finds_everything_that_the_plan_gives_it() {
-    let dtb =
-        generate(&linux(), None, Some("arm,cortex-a53"), Some(5001), &[], &[]).expect("a tree");
+    let dtb = generate(&linux(), None, Some("arm,cortex-a53"), Some(5001), &Shared::default())
+        .expect("a tree");
     let dts = decompile(&dtb);
     for part in [
         "bootargs = \"console=ttyAMA0 quiet\";",
@@ -64,8 +70,8 @@ fn colors_of_the_machine_do_not_show_in_the_guest() {
     let (colors, area) = ("0-3".parse().expect("colours"), Bytes::mib(600));
     colored.memory[0].coloring = Some(Coloring { colors, area });
     assert_eq!(
-        generate(&colored, None, None, Some(5001), &[], &[]),
-        generate(&linux(), None, None, Some(5001), &[], &[])
+        generate(&colored, None, None, Some(5001), &Shared::default()),
+        generate(&linux(), None, None, Some(5001), &Shared::default())
     );
 }
 
@@ -82,7 +88,8 @@ fn the_last_level_cache_is_that_of_the_vm() {
     for (vm, size, sets) in [(0, "0x40000", "0x100"), (1, "0x100000", "0x400")] {
         let vm = &plan.vms[vm];
         let dts = decompile(
-            &generate(vm, plan.last_level_cache(vm), None, None, &[], &[]).expect("a tree"),
+            &generate(vm, plan.last_level_cache(vm), None, None, &Shared::default())
+                .expect("a tree"),
         );
         let node = dts.split_once("\tl2-cache {").expect("a cache").1;
         for part in [
@@ -109,8 +116,9 @@ fn a_cache_that_registers_do_not_show_is_not_in_the_tree() {
     let geometry = Geometry::new(cache, 4096, IndexBits::AbovePage).expect("colours");
     plan.platform.llc = Some(Llc { geometry, in_registers: false });
     let vm = &plan.vms[0];
-    let dts =
-        decompile(&generate(vm, plan.last_level_cache(vm), None, None, &[], &[]).expect("a tree"));
+    let dts = decompile(
+        &generate(vm, plan.last_level_cache(vm), None, None, &Shared::default()).expect("a tree"),
+    );
     assert!(!dts.contains("cache"), "{dts}");
 }
 
@@ -126,7 +134,8 @@ fn a_guest_finds_where_it_asks_for_colors() {
         },
         frames: 4096,
     });
-    let dts = decompile(&generate(&vm, None, None, Some(5001), &[], &[]).expect("a tree"));
+    let dts =
+        decompile(&generate(&vm, None, None, Some(5001), &Shared::default()).expect("a tree"));
     let node = dts.split_once("\tcoloring@a000000 {").expect("a doorbell").1;
     let node = node.split_once("};").expect("its end").0;
     for part in ["compatible = \"bulkhead,coloring\";", "reg = <0x00 0xa000000 0x00 0x1000>;"] {
@@ -141,7 +150,8 @@ fn a_guest_finds_where_it_asks_for_colors() {
     ] {
         vm.serial = console;
         vm.color_serial = Some(port);
-        let dts = decompile(&generate(&vm, None, None, Some(5001), &[], &[]).expect("a tree"));
+        let dts =
+            decompile(&generate(&vm, None, None, Some(5001), &Shared::default()).expect("a tree"));
         assert!(dts.contains(aliases), "{dts}");
         let node = dts.split_once("\tserial@a010000 {").expect("a port").1;
         assert!(node.contains("compatible = \"arm,pl011\\0arm,primecell\";"), "{dts}");
@@ -151,7 +161,7 @@ fn a_guest_finds_where_it_asks_for_colors() {
 
 #[test]
 fn devices_have_their_interrupt_and_clock() {
-    let dtb = generate(&linux(), None, None, None, &[], &[]).expect("a tree");
+    let dtb = generate(&linux(), None, None, None, &Shared::default()).expect("a tree");
     let fdt = Fdt::new(&dtb).expect("a tree");
     let cells = |path: &str, name: &str| -> Vec<u32> {
         let node = fdt.find_node(path).expect(path);
@@ -178,7 +188,7 @@ fn small_guests_have_small_trees() {
         gicd: Region::new(0x0800_0000, 0x1000),
         gicc: Region::new(0x0801_0000, 0x2000),
     };
-    let dts = decompile(&generate(&vm, None, None, None, &[], &[]).expect("a tree"));
+    let dts = decompile(&generate(&vm, None, None, None, &Shared::default()).expect("a tree"));
     assert!(dts.contains("compatible = \"arm,gic-400\";"), "{dts}");
     assert!(dts.contains("compatible = \"arm,armv8\";"), "{dts}");
     assert!(!dts.contains("serial") && !dts.contains("stdout-path"), "{dts}");
@@ -195,7 +205,7 @@ fn odd_compatible_strings_make_valid_node_names() {
         ("plain", "plain@9010000"),
     ] {
         vm.devices[0].compatible = vec![compatible.into()];
-        let dts = decompile(&generate(&vm, None, None, None, &[], &[]).expect("a tree"));
+        let dts = decompile(&generate(&vm, None, None, None, &Shared::default()).expect("a tree"));
         assert!(dts.contains(&format!("\t{name} {{")), "{compatible}: {dts}");
     }
 }
@@ -205,7 +215,7 @@ fn interrupts_that_a_guest_cannot_have_are_refused() {
     let mut vm = linux();
     for intid in [0, 15, 1020, u32::MAX] {
         vm.devices[0].interrupts.as_mut().expect("an interrupt").guest = IntId(intid);
-        let error = generate(&vm, None, None, None, &[], &[]).expect_err("refused");
+        let error = generate(&vm, None, None, None, &Shared::default()).expect_err("refused");
         assert!(error.contains(&format!("interrupt {intid} ")), "{error}");
     }
 }
@@ -219,7 +229,7 @@ fn channels_stand_in_the_trees_of_their_vms() {
     let channel = Channel { name: "pose".into(), memory, from: 0, to: vec![1], rings: None };
     for writes in [true, false] {
         let dtb =
-            generate(&linux(), None, None, None, &[(0, &channel, writes)], &[]).expect("a tree");
+            generate(&linux(), None, None, None, &reads(0, &channel, writes)).expect("a tree");
         let dts = decompile(&dtb);
         let node = dts.split_once("\tchannel@30000000 {").expect("a channel").1;
         let node = node.split_once("};").expect("an end").0;
@@ -228,7 +238,8 @@ fn channels_stand_in_the_trees_of_their_vms() {
         assert!(node.contains("reg = <0x00 0x30000000 0x00 0x2000>;"), "{dts}");
         assert_eq!(node.contains("bulkhead,writes;"), writes, "{dts}");
     }
-    let without = decompile(&generate(&linux(), None, None, None, &[], &[]).expect("a tree"));
+    let without =
+        decompile(&generate(&linux(), None, None, None, &Shared::default()).expect("a tree"));
     assert!(!without.contains("channel@"), "{without}");
 }
 
@@ -243,7 +254,7 @@ fn the_bell_stands_in_the_trees_of_channels_with_rings() {
     vm.bell =
         Some(VirtualDevice { registers: Region::new(0x0a02_0000, 0x1000), interrupt: IntId(35) });
     for writes in [true, false] {
-        let dtb = generate(&vm, None, None, None, &[(3, &channel, writes)], &[]).expect("a tree");
+        let dtb = generate(&vm, None, None, None, &reads(3, &channel, writes)).expect("a tree");
         let dts = decompile(&dtb);
         let node = dts.split_once("\tbell@a020000 {").expect("a bell").1;
         let node = node.split_once("};").expect("an end").0;
@@ -265,12 +276,41 @@ fn serial_lines_are_pl011s_with_the_next_numbers() {
     };
     let (first, second) = (line(0x0a03_0000, 36), line(0x0a03_1000, 37));
     let lines = [(&first, 0), (&second, 1)];
-    let dts = decompile(&generate(&linux(), None, None, None, &[], &lines).expect("a tree"));
+    let shared = Shared { lines: lines.to_vec(), ..Shared::default() };
+    let dts = decompile(&generate(&linux(), None, None, None, &shared).expect("a tree"));
     assert!(dts.contains("serial1 = \"/serial@a030000\";"), "{dts}");
     assert!(dts.contains("serial2 = \"/serial@a031000\";"), "{dts}");
     for (node, interrupt) in [("a030000", "0x04"), ("a031000", "0x43")] {
         let node = dts.split_once(&format!("\tserial@{node} {{")).expect("a line").1;
         let node = node.split_once("};").expect("an end").0;
         assert!(node.contains(&format!("interrupts = <0x00 {interrupt} 0x04>;")), "{dts}");
+    }
+}
+
+/// Linux binds `virtio_mmio` to them, and `virtio_net` to what that finds.
+#[test]
+fn links_are_network_cards() {
+    let link = Link {
+        name: "lan".into(),
+        registers: Region::new(0x0a04_0000, 0x1000),
+        vms: [0, 1],
+        interrupts: [IntId(99), IntId(38)],
+        macs: [Mac([2, 0, 0, 0, 0, 1]), Mac([2, 0, 0, 0, 0, 2])],
+        rate: Rate(1_000_000),
+        burst: Bytes(65_536),
+        tells: Rings { interval: Duration(1_000_000), early: Duration(0) },
+    };
+    let shared = Shared { links: vec![(&link, 1)], ..Shared::default() };
+    let dts = decompile(&generate(&linux(), None, None, None, &shared).expect("a tree"));
+    let node = dts.split_once("\tvirtio_mmio@a040000 {").expect("a card").1;
+    let node = node.split_once("};").expect("an end").0;
+    for property in [
+        "compatible = \"virtio,mmio\";",
+        "label = \"lan\";",
+        "reg = <0x00 0xa040000 0x00 0x1000>;",
+        "interrupts = <0x00 0x06 0x04>;",
+        "dma-coherent;",
+    ] {
+        assert!(node.contains(property), "{property}: {dts}");
     }
 }

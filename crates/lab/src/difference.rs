@@ -345,6 +345,19 @@ fn of_plan(plan: &Plan, folder: &Path, things: &mut Things) {
         let address = line.registers.start;
         things.push((format!("serial line {one} {other} {address}"), thing));
     }
+    for link in &plan.links {
+        let [one, other] = link.vms.map(name);
+        let thing = Thing::new([
+            ("between", format!("{one} {other}")),
+            ("address", link.registers.start.to_string()),
+            ("interrupts", link.interrupts.map(|it| it.to_string()).join(" ")),
+            ("cards", link.macs.map(|it| it.to_string()).join(" ")),
+            ("rate", link.rate.to_string()),
+            ("burst", link.burst.to_string()),
+            ("interrupted", link.tells.to_string()),
+        ]);
+        things.push((format!("link {}", link.name), thing));
+    }
 }
 
 fn of_vm(vm: &Vm, folder: &Path) -> Thing {

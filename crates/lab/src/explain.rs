@@ -129,7 +129,7 @@ pub fn part(term: &Term) -> String {
         Part::Overhead(Source::Kick) => "the hypervisor: other VCPUs wake and have to wait".into(),
         Part::Overhead(Source::Request) => "the hypervisor: other VCPUs request resources".into(),
         Part::Overhead(Source::Ring) => {
-            "the hypervisor: other VMs ring for channels, and tell by serial lines".into()
+            "the hypervisor: other VMs ring for channels, and tell by serial lines and links".into()
         }
         Part::Overhead(Source::Console) => "the hypervisor: the console".into(),
         Part::Overhead(Source::Memory) => "the hypervisor: limits of memory accesses".into(),

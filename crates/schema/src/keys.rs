@@ -118,6 +118,7 @@ pub fn description() -> Table {
         may("resource", Type::Tables(resource())),
         may("channel", Type::Tables(channel())),
         may("serial", Type::Tables(serial_line())),
+        may("link", Type::Tables(link())),
         may("chain", Type::Tables(chain())),
         must("vm", Type::Tables(vm())),
     ])
@@ -148,6 +149,21 @@ fn serial_line() -> Table {
         must("between", Type::OneOrMore(Box::new(name()))),
         may("tell_every", time()),
         may("tell_burst", Type::Whole(1, RING_BURST_MAX)),
+    ])
+}
+
+fn link() -> Table {
+    Table::new([
+        must("name", name()),
+        must("between", Type::OneOrMore(Box::new(name()))),
+        may(
+            "macs",
+            Type::OneOrMore(Box::new(Type::Form(r"^[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}$".into()))),
+        ),
+        must("rate", Type::quantity::<Rate>()),
+        may("burst", size()),
+        may("interrupt_every", time()),
+        may("interrupt_burst", Type::Whole(1, RING_BURST_MAX)),
     ])
 }
 

@@ -8,6 +8,7 @@ mod channel;
 pub(crate) mod colors;
 mod inputs;
 mod limits;
+mod link;
 mod locks;
 mod names;
 mod objective;
@@ -27,6 +28,7 @@ pub use bandwidth::{Amount, Bandwidth, Credits};
 pub use chain::{Chain, ChainStep};
 pub use channel::Channel;
 pub use inputs::inputs;
+pub use link::Link;
 pub use locks::{Resource, Section};
 pub use objective::{Aim, Objective};
 use policy::color::ColorSet;
@@ -77,6 +79,8 @@ pub struct System {
     pub channels: Vec<Channel>,
     /// The serial lines between VMs, in the order of the description.
     pub serial_lines: Vec<SerialLine>,
+    /// The links between VMs, in the order of the description.
+    pub links: Vec<Link>,
     /// The chains, in the order of the description.
     pub chains: Vec<Chain>,
     /// The VMs, in their order.
@@ -409,8 +413,8 @@ impl System {
         let rung = self.vms.iter().enumerate().filter(|it| self.rings_for(it.0).next().is_some());
         let waits = sharing().chain(rung.map(|it| it.1)).map(Vm::lock_waits).max().unwrap_or(0);
         // A VCPU that is kicked takes the interrupt of a ring like that of a device: it takes the lock once more. `overhead-ring` has
-        // that for each ring, so that only others on the PCPU pay for it here. Each end of a serial line at which the other one told
-        // something is brought up to date in any kick.
+        // that for each ring, so that only others on the PCPU pay for it here. Each end of a serial line or a link at which the other
+        // one told something is brought up to date in any kick.
         let told = |(index, vm): (usize, &Vm)| {
             let waits = overheads.lock_waits(vm.lock_waits()).0;
             let shares = vm.vcpus.iter().any(|it| it.server.is_some());
@@ -418,7 +422,7 @@ impl System {
             let ring = overheads.interrupt.0.saturating_add(waits);
             let line = overheads.serial_end().0.saturating_add(waits);
             let rings = u64::from(shares && rings).saturating_mul(ring);
-            rings.saturating_add(self.serial_lines_of(index).saturating_mul(line))
+            rings.saturating_add(self.ends_of(index).saturating_mul(line))
         };
         let told = self.vms.iter().enumerate().map(told).max().unwrap_or(0);
         let kick = overheads.kick_with(waits).0.saturating_add(told);
@@ -426,23 +430,31 @@ impl System {
     }
 
     /// Returns the limits on interrupts that come for the VM with this index from others: rings for the channels that it
-    /// reads; and for each of its serial lines those that the other end causes, of which the last one may come whenever that VM
+    /// reads; and for each of its serial lines and links those that the other end causes, of which the last one may come whenever that VM
     /// ends, and those that tell the VM itself that it may interrupt the other end now. If the VM has several VCPUs, each of
     /// them may have to know twice, because it finds another one at the end.
     pub fn rings_for(&self, vm: usize) -> impl Iterator<Item = Rings> {
         let channels = self.channels.iter().filter(move |it| it.to.contains(&vm));
-        let lines = self.serial_lines.iter().filter(move |it| it.between.contains(&vm));
+        let lines = self.serial_lines.iter().map(|it| (it.between, it.tells));
+        let lines = lines.chain(self.links.iter().map(|it| (it.between, it.tells)));
+        let lines = lines.filter(move |(between, _)| between.contains(&vm));
         let times = if self.vms.get(vm).is_some_and(|vm| vm.vcpus.len() > 1) { 2 } else { 1 };
-        let lines = lines.flat_map(move |SerialLine { tells: it, .. }| {
-            let last = Rings { early: Duration(it.early.0.saturating_add(it.interval.0)), ..*it };
-            [last, *it, last, *it].into_iter().take(2 * times)
+        let lines = lines.flat_map(move |(_, it)| {
+            let last = Rings { early: Duration(it.early.0.saturating_add(it.interval.0)), ..it };
+            [last, it, last, it].into_iter().take(2 * times)
         });
         channels.filter_map(|it| it.rings).chain(lines)
     }
 
-    /// Returns the number of serial lines of the VM with this index.
-    pub fn serial_lines_of(&self, vm: usize) -> u64 {
-        self.serial_lines.iter().filter(|it| it.between.contains(&vm)).count() as u64
+    /// Returns the number of ends of serial lines and of links that the VM with this index has.
+    pub fn ends_of(&self, vm: usize) -> u64 {
+        let lines = self.serial_lines.iter().filter(|it| it.between.contains(&vm)).count();
+        (lines + self.links_of(vm).count()) as u64
+    }
+
+    /// Returns the links of the VM with this index.
+    pub fn links_of(&self, vm: usize) -> impl Iterator<Item = &Link> {
+        self.links.iter().filter(move |it| it.between.contains(&vm))
     }
 
     /// Returns true if memory accesses have to be counted: some VM or VCPU has a budget of them, or

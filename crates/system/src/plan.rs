@@ -28,7 +28,7 @@ pub use lifecycle::{BAD_ADDRESS_WORDS, Lifecycle, OnEvent};
 pub use make::{assign, check_given, console, make, outline};
 pub use model::{
     Area, BandwidthCounter, Boot, Budget, Channel, Class, Coloring, Compensation, CounterSource,
-    Device, DeviceInterrupts, Entries, File, Frames, Gic, Llc, Locks, Mapping, Memory,
+    Device, DeviceInterrupts, Entries, File, Frames, Gic, Link, Llc, Locks, Mac, Mapping, Memory,
     MemoryBudget, Plan, Platform, Pool, PowerOff, Resource, Rings, Serial, SerialKind, SerialLine,
     Server, Vcpu, VirtualDevice, VirtualGic, Vm,
 };

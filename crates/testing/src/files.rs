@@ -79,6 +79,7 @@ pub fn plan() -> Plan {
         resources: Vec::new(),
         channels: Vec::new(),
         serial_lines: Vec::new(),
+        links: Vec::new(),
         platform: Platform {
             board: "qemu-virt".into(),
             memory: vec![Region::new(0x4000_0000, 1 << 30)],

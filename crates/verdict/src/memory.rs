@@ -72,7 +72,7 @@ impl<'a> Accesses<'a> {
         // afterwards.
         let tasks = system.vms.iter().map(|vm| vm.tasks.len() as u64).max().unwrap_or(0);
         let served = latency.map_or(0, |latency| latency.0.saturating_mul(pcpus + 1 + tasks));
-        let lines = (0..system.vms.len()).map(|vm| system.serial_lines_of(vm)).max().unwrap_or(0);
+        let lines = (0..system.vms.len()).map(|vm| system.ends_of(vm)).max().unwrap_or(0);
         let bus = Bus {
             latency: latency.unwrap_or_default(),
             overshoot: overshoot::ANY.with_lines(lines).most(KICKS_MAX),
@@ -218,14 +218,16 @@ impl Crowd {
 /// Returns the maximum number of accesses of the VCPUs of a VM beyond their budget, in total: each
 /// VCPU can be stopped late.
 fn overshoot(system: &System, vm: &description::Vm, vcpus: &[plan::Vcpu], crowd: &Crowd) -> u64 {
+    let index = system.vms.iter().position(|it| std::ptr::eq(it, vm));
+    // What a VM sends by a link is long work, too.
     let is_simple = vm.extra.is_none()
+        && index.is_none_or(|vm| system.links_of(vm).next().is_none())
         && [vm.lifecycle.on_crash, vm.lifecycle.on_reset]
             .iter()
             .all(|event| *event == OnEvent::Stop);
     let is_together =
         shared(system, vm).is_some() || system.vms.iter().any(|vm| vm.critical.is_some());
-    let index = system.vms.iter().position(|it| std::ptr::eq(it, vm));
-    let lines = index.map_or(0, |vm| system.serial_lines_of(vm));
+    let lines = index.map_or(0, |vm| system.ends_of(vm));
     let of = |vcpu: &plan::Vcpu| {
         if !crowd.has_for_itself(vcpu) {
             return overshoot::ANY;

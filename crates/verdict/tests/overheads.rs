@@ -278,6 +278,36 @@ fn serial_lines_of_vcpus_with_pcpus_of_their_own_are_counted() {
     assert_eq!([0, 1].map(|vm| of(8, sibling).rings_for(vm).count()), [32, 16]);
 }
 
+/// A link interrupts both VMs as a serial line with the same limit does, also those without tasks of their own.
+#[test]
+fn links_count_as_serial_lines_do() {
+    let of = |ends: &str| {
+        let server = "server = \"deferrable\"\nbudget = \"2ms\"\nperiod = \"10ms\"\n";
+        let one = vm("a", &format!("pcpu = 0\n{server}priority = 2"), &[]);
+        let beside = vm("c", &format!("pcpu = 0\n{server}priority = 1"), &[("t", 50, 100, "")]);
+        let text =
+            format!("platform = \"qemu-virt\"\n{ends}{one}{}{beside}", vm("b", "pcpu = 1", &[]));
+        system(&text)
+    };
+    let serial = "[[serial]]\nbetween = [\"a\", \"b\"]\ntell_every = \"2ms\"\n";
+    let link = "[[link]]\nname = \"lan\"\nbetween = [\"a\", \"b\"]\nrate = \"1MB/s\"\ninterrupt_every = \"2ms\"\n";
+    let (with_line, with_link) = (of(serial), of(link));
+    for vm in 0..3 {
+        let rings = |system: &System| system.rings_for(vm).collect::<Vec<_>>();
+        assert_eq!(rings(&with_line), rings(&with_link));
+        assert_eq!(with_line.ends_of(vm), with_link.ends_of(vm));
+    }
+    assert_eq!(with_line.kicks(), with_link.kicks());
+    // A task beside a VM with a link waits longer for its interrupts.
+    let bound = |text: &System| {
+        let vcpus = plan::assign(text).expect("it is right");
+        let verdict = Verdict::of_description(text, &vcpus);
+        task(&verdict, "t").wcrt_ns.expect("a bound")
+    };
+    assert!(bound(&with_link) > bound(&of("")));
+    assert_eq!(bound(&with_link), bound(&with_line));
+}
+
 /// An interrupt waits for an access that is on its way, which waits for one of each other CPU.
 #[test]
 fn no_interrupt_is_served_while_an_access_is_on_its_way() {

@@ -4,8 +4,8 @@ use core::fmt;
 use core::sync::atomic::AtomicU64;
 
 use abi::doorbell::COMPATIBLE;
-use abi::limits::{CHANNELS_MAX, SERIAL_LINES_MAX};
-use abi::plan::words::VIRTUAL_UART;
+use abi::limits::{CHANNELS_MAX, LINKS_MAX, SERIAL_LINES_MAX};
+use abi::plan::words::{NETWORK_CARD, VIRTUAL_UART};
 use abi::{bell, channel, guest};
 use dtoolkit::fdt::{Fdt, FdtNode};
 use dtoolkit::standard::NodeStandard;
@@ -26,6 +26,8 @@ struct Given {
     channels: [Option<ChannelNode>; CHANNELS_MAX],
     /// Page and interrupt of the ends of serial lines.
     serial_lines: [Option<(u64, u32)>; SERIAL_LINES_MAX],
+    /// Page and interrupt of the network cards.
+    cards: [Option<(u64, u32)>; LINKS_MAX],
 }
 
 /// A channel as the device tree describes it.
@@ -61,7 +63,8 @@ impl Given {
         let channels = [None; CHANNELS_MAX];
         let serial_lines = [None; SERIAL_LINES_MAX];
         let (ram_bytes, doorbell, bell, cache) = (None, None, None, None);
-        Self { arguments, ram_bytes, doorbell, bell, cache, channels, serial_lines }
+        let cards = [None; LINKS_MAX];
+        Self { arguments, ram_bytes, doorbell, bell, cache, channels, serial_lines, cards }
     }
 }
 
@@ -100,6 +103,11 @@ pub fn set(tree: Option<&'static [u8]>, patched: &'static [u8]) -> Result<(), Ba
         }
         let lines = root.find_compatible(VIRTUAL_UART).filter_map(serial_line_node);
         for (place, node) in given.serial_lines.iter_mut().zip(lines) {
+            *place = Some(node);
+        }
+        let card = |node: FdtNode<'static>| Some((page(&node)?, shared_interrupt(&node)?));
+        let cards = root.find_compatible(NETWORK_CARD).filter_map(card);
+        for (place, node) in given.cards.iter_mut().zip(cards) {
             *place = Some(node);
         }
     }
@@ -189,6 +197,11 @@ pub fn bell_interrupt() -> Option<u32> {
 /// Page and INTID of the end of the serial line with this number, in the order of the device tree.
 pub fn serial_line(number: usize) -> Option<(u64, u32)> {
     *GIVEN.with(|given| given.serial_lines).get(number)?
+}
+
+/// Page and INTID of the network card with this number, in the order of the device tree.
+pub fn network_card(number: usize) -> Option<(u64, u32)> {
+    *GIVEN.with(|given| given.cards).get(number)?
 }
 
 /// The last-level cache, if the device tree has a node for it.

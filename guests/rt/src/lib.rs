@@ -55,6 +55,8 @@ pub mod interrupts;
 #[cfg(all(target_os = "none", target_arch = "aarch64"))]
 pub mod mutexes;
 #[cfg(all(target_os = "none", target_arch = "aarch64"))]
+pub mod network;
+#[cfg(all(target_os = "none", target_arch = "aarch64"))]
 pub mod psci;
 #[cfg(target_os = "none")]
 pub mod records;

@@ -2,6 +2,8 @@
 
 use core::arch::asm;
 use core::ops::Range;
+use core::sync::atomic::Ordering::SeqCst;
+use core::sync::atomic::compiler_fence;
 
 use policy::color::Stripe;
 
@@ -145,6 +147,51 @@ impl GuestMemory {
             unsafe { core::ptr::copy_nonoverlapping(part.as_ptr(), target as *mut u8, part.len()) };
             super::cpu::clean_and_invalidate(target, part.len());
         })
+    }
+
+    /// Copies bytes out of the memory, as a device does that is coherent with the caches. Each byte is read once. `false` if
+    /// not all of them lie in the memory.
+    pub fn load(self, offset: u64, data: &mut [u8]) -> bool {
+        let within = self.pieces(offset, data.len(), &mut |source, part| {
+            let part = &mut data[part];
+            // SAFETY: the source lies in a frame of this VM's memory, which overlaps nothing that Rust knows.
+            unsafe {
+                core::ptr::copy_nonoverlapping(source as *const u8, part.as_mut_ptr(), part.len())
+            };
+        });
+        // The guest may change its memory at any time: nothing is read there again in place of `data`.
+        compiler_fence(SeqCst);
+        within
+    }
+
+    /// Copies bytes into the memory, as a device does that is coherent with the caches. `false` if they do not fit.
+    pub fn store(self, offset: u64, data: &[u8]) -> bool {
+        self.pieces(offset, data.len(), &mut |target, part| {
+            let part = &data[part];
+            // SAFETY: as in `write`.
+            unsafe { core::ptr::copy_nonoverlapping(part.as_ptr(), target as *mut u8, part.len()) };
+        })
+    }
+
+    /// The 16 bits at an even offset, read at once.
+    pub fn load_u16(self, offset: u64) -> Option<u16> {
+        let address = self.address_of_u16(offset)?;
+        // SAFETY: it lies in a frame of this VM's memory, and is aligned.
+        Some(u16::from_le(unsafe { (address as *const u16).read_volatile() }))
+    }
+
+    /// Stores 16 bits at an even offset, at once. `false` if they do not fit.
+    pub fn store_u16(self, offset: u64, value: u16) -> bool {
+        let Some(address) = self.address_of_u16(offset) else { return false };
+        // SAFETY: as in `load_u16`.
+        unsafe { (address as *mut u16).write_volatile(value.to_le()) };
+        true
+    }
+
+    fn address_of_u16(self, offset: u64) -> Option<usize> {
+        let fits = offset.is_multiple_of(2) && offset < self.bytes;
+        let frame = || self.stripe.frame(offset / PAGE_BYTES);
+        fits.then(|| (frame() + offset % PAGE_BYTES) as usize)
     }
 
     /// Fills the memory with zeros, at boot.

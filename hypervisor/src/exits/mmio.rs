@@ -7,7 +7,8 @@ use crate::machine;
 use crate::pcpu::{Assignment, Pcpu};
 use crate::vdev::access::Access;
 use crate::vdev::gic::Frame;
-use crate::vm::{self, Crash, GicEnv, bell, color_serial, port};
+use crate::vm::work::{self, Work};
+use crate::vm::{self, Crash, GicEnv, bell, color_serial, link, port};
 
 /// ESR: the fault hit a table walk of the guest's own translation.
 const ON_TABLE_WALK: u64 = 1 << 7;
@@ -116,6 +117,7 @@ fn is_device(at: &Assignment, ipa: u64) -> bool {
         || plan.color_serial.as_ref().is_some_and(|(range, _)| within(range))
         || plan.bell.as_ref().is_some_and(|(range, _)| within(range))
         || plan.serial_lines.iter().any(|end| within(&end.registers))
+        || plan.links.iter().any(|end| within(&end.registers))
         || plan.coloring.as_ref().is_some_and(|coloring| within(&coloring.doorbell))
 }
 
@@ -173,7 +175,7 @@ fn device_access(
     coloring_access(context, at, pcpu, ipa, bytes, write)
 }
 
-/// An access to an end of a serial line, or to one of the devices on which a guest asks for colours.
+/// An access to an end of a serial line or of a link, or to one of the devices on which a guest asks for colours.
 // Apart from the others, which need fewer registers without it.
 #[inline(never)]
 fn coloring_access(
@@ -205,6 +207,24 @@ fn coloring_access(
     match port::access(at, pcpu, ipa, bytes, write) {
         Some(Ok(value)) => Outcome::Done(value),
         Some(Err(port::Busy)) => Outcome::Busy,
+        None => link_access(at, pcpu, ipa, bytes, write),
+    }
+}
+
+/// An access to the network card at an end of a link. Does not return if frames are to be sent before the guest continues.
+#[inline(never)]
+fn link_access(
+    at: &Assignment,
+    pcpu: &'static Pcpu,
+    ipa: u64,
+    bytes: u64,
+    write: Option<u64>,
+) -> Outcome {
+    match link::access(at, ipa, bytes, write) {
+        Some(link::Served::Value(value)) => Outcome::Done(value),
+        Some(link::Served::Refused) => Outcome::Refused,
+        Some(link::Served::Busy) => Outcome::Busy,
+        Some(link::Served::Transmit(sending)) => work::begin(Work::Transmit(sending), at, pcpu),
         None => Outcome::NothingThere,
     }
 }

@@ -7,7 +7,7 @@ use core::cell::RefCell;
 
 /// Locks that may be waited for while another one is held: what the held one protects, and what the other one
 /// does. They make no circle, so that no CPUs can wait for each other.
-pub const ORDERED: [(&str, &str); 7] = [
+pub const ORDERED: [(&str, &str); 8] = [
     // Who starts a VCPU tells it where: nobody else has this lock for longer than that takes.
     ("lifecycle::Lifecycle", "(u64, u64)"),
     // A guest's UART writes into the ring of its VM, and its interrupt follows its state.
@@ -15,6 +15,8 @@ pub const ORDERED: [(&str, &str); 7] = [
     ("pl011::Pl011", "gic::state::State"),
     // The interrupt of an end of a serial line follows its state.
     ("port::End", "gic::state::State"),
+    // The interrupt of a network card follows its state.
+    ("card::Card", "gic::state::State"),
     // The interrupt of the port for colours follows its state.
     ("color_serial::ColorSerial", "gic::state::State"),
     // Who sends asks which rings have more: each for a few instructions.

@@ -22,7 +22,7 @@ mod grants;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use abi::limits::SERIAL_LINES_MAX;
+use abi::limits::{LINKS_MAX, SERIAL_LINES_MAX};
 use abi::trace::{Kind, NO_LIMIT};
 use policy::bandwidth::overshoot;
 
@@ -60,7 +60,7 @@ pub(super) struct Regulation {
 }
 
 /// Most accesses of EL2 for which a VCPU pays after it ran.
-const IDLE_MAX: u64 = overshoot::ANY.with_lines(SERIAL_LINES_MAX as u64).idle;
+const IDLE_MAX: u64 = overshoot::ANY.with_lines((SERIAL_LINES_MAX + LINKS_MAX) as u64).idle;
 
 /// No limit.
 const UNLIMITED: u64 = u64::MAX;

@@ -6,6 +6,7 @@ use abi::limits::{
     CHANNEL_BYTES_MAX, CHANNELS_MAX, RING_EARLY_MAX_NS, RING_INTERVAL_MAX_NS, RING_INTERVAL_MIN_NS,
 };
 use abi::plan::names;
+use policy::channel::Parameters;
 use policy::color::Stripe;
 use policy::rate::Rate;
 use policy::time::Duration;
@@ -150,12 +151,32 @@ fn rings(node: Node<'_>, clock: Clock) -> Result<Option<Rate>, Refusal<'_>> {
 }
 
 /// Reads a limit from properties of these names: time between two, and time by which they may be early.
-#[inline(never)]
 pub(super) fn limit<'a>(
     node: Node<'a>,
-    [interval, early]: [&'static str; 2],
+    names: [&'static str; 2],
     clock: Clock,
 ) -> Result<Rate, Refusal<'a>> {
+    let [between, before] = times(node, names)?;
+    Ok(Rate::new(Duration(clock.ticks_up(between)), Duration(clock.ticks(before))))
+}
+
+/// The same as a bucket, which lets rather fewer pass.
+pub(super) fn bucket<'a>(
+    node: Node<'a>,
+    names: [&'static str; 2],
+    clock: Clock,
+) -> Result<Parameters, Refusal<'a>> {
+    let [between, before] = times(node, names)?;
+    let period = Duration(clock.ticks_up(between));
+    Ok(Parameters { tokens: 1, period, burst: 1 + before / between })
+}
+
+/// Time between two, and time by which they may be early, in nanoseconds.
+#[inline(never)]
+fn times<'a>(
+    node: Node<'a>,
+    [interval, early]: [&'static str; 2],
+) -> Result<[u64; 2], Refusal<'a>> {
     let [between, before] = [node.long(interval)?, node.long(early)?];
     if !(RING_INTERVAL_MIN_NS..=RING_INTERVAL_MAX_NS).contains(&between) {
         return Err(node.error(interval, Problem::Text("must be 20 us to one hour")));
@@ -163,5 +184,5 @@ pub(super) fn limit<'a>(
     if before > RING_EARLY_MAX_NS {
         return Err(node.error(early, Problem::Text("must be at most 63 hours")));
     }
-    Ok(Rate::new(Duration(clock.ticks_up(between)), Duration(clock.ticks(before))))
+    Ok([between, before])
 }

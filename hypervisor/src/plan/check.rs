@@ -342,6 +342,10 @@ fn guest_range(vm: &Vm<'_>, mut index: usize) -> Option<(Range, &'static str, us
     if let Some(end) = vm.serial_lines.get(index) {
         return Some((end.registers, names::SERIAL_LINE, index));
     }
+    index -= vm.serial_lines.len();
+    if let Some(end) = vm.links.get(index) {
+        return Some((end.registers, names::LINK, index));
+    }
     let rest = [
         Some((vm.gic.frames()[0], names::INTERRUPT_CONTROLLER, 0)),
         Some((vm.gic.frames()[1], names::INTERRUPT_CONTROLLER, 0)),
@@ -350,7 +354,7 @@ fn guest_range(vm: &Vm<'_>, mut index: usize) -> Option<(Range, &'static str, us
         vm.color_serial.map(|(range, _)| (range, names::COLOR_SERIAL, 0)),
         vm.bell.map(|(range, _)| (range, names::BELL, 0)),
     ];
-    rest.into_iter().flatten().nth(index - vm.serial_lines.len())
+    rest.into_iter().flatten().nth(index - vm.links.len())
 }
 
 fn guest_layout<'a>(vm: &Vm<'a>) -> Result<(), Refusal<'a>> {
@@ -398,12 +402,17 @@ fn guest_interrupts<'a>(vm: &Vm<'a>) -> Result<(), Refusal<'a>> {
             return Err(vm.node.nth(name, 0).error(names::INTERRUPTS, problem));
         }
     }
-    for (number, end) in vm.serial_lines.iter().enumerate() {
+    let lines = vm.serial_lines.iter().enumerate();
+    let lines = lines.map(|(number, end)| (end.interrupt, names::SERIAL_LINE, number));
+    let links = vm.links.iter().enumerate();
+    let links = links.map(|(number, end)| (end.interrupt, names::LINK, number));
+    let ends = lines.chain(links);
+    for (place, (interrupt, name, number)) in ends.clone().enumerate() {
         let emulated = emulated.iter().filter_map(|(_, device)| *device).map(|(_, it)| it);
-        let before = vm.serial_lines.iter().take(number).map(|end| end.interrupt);
-        if emulated.chain(before).any(|other| other == end.interrupt) {
-            let problem = Problem::InterruptTwice(end.interrupt.into());
-            return Err(vm.node.nth(names::SERIAL_LINE, number).error(names::INTERRUPTS, problem));
+        let before = ends.clone().take(place).map(|(interrupt, ..)| interrupt);
+        if emulated.chain(before).any(|other| other == interrupt) {
+            let problem = Problem::InterruptTwice(interrupt.into());
+            return Err(vm.node.nth(name, number).error(names::INTERRUPTS, problem));
         }
     }
     for (number, device) in vm.devices.iter().enumerate() {

@@ -8,6 +8,7 @@ mod binding;
 mod channels;
 mod check;
 mod error;
+mod links;
 mod locks;
 mod memory;
 mod platform;
@@ -25,6 +26,7 @@ pub use ::abi::limits::COUNT_MAX as MAX_CPUS;
 pub use channels::{Channel, End, Ring};
 pub use check::check;
 pub use error::{PlanError, Problem, Refusal};
+pub use links::{Link, LinkEnd};
 pub use locks::{Locks, Resource};
 pub use memory::{Compensation, Counter, MemoryBudget, Source, VmBudget};
 pub use platform::{Gic, GuestGic, Llc, Platform, Serial};
@@ -105,6 +107,8 @@ pub struct Plan<'a> {
     pub channels: Vec<Channel<'a>>,
     /// How many serial lines there are between VMs.
     pub serial_lines: usize,
+    /// The links between VMs.
+    pub links: Vec<Link<'a>>,
     /// The VMs.
     pub vms: Vec<Vm<'a>>,
 }
@@ -136,17 +140,25 @@ pub fn read(tree: Tree<'_>, frequency: u32) -> Result<Plan<'_>, Refusal<'_>> {
     let root = tree.root();
     root.only(
         &[names::COMPATIBLE, names::MODEL, names::ADDRESS_CELLS, names::SIZE_CELLS, names::LOCKS],
-        &[names::PLATFORM, names::RESOURCES, names::CHANNELS, names::SERIAL_LINES, names::VMS],
+        &[
+            names::PLATFORM,
+            names::RESOURCES,
+            names::CHANNELS,
+            names::SERIAL_LINES,
+            names::LINKS,
+            names::VMS,
+        ],
     )?;
     root.expect_text(names::COMPATIBLE, &[abi::COMPATIBLE])?;
     // One walk for all of them: the way over a node is long.
-    let [mut platform, mut resources, mut channels, mut lines, mut vms] = [None; 5];
+    let [mut platform, mut resources, mut channels, mut lines, mut links, mut vms] = [None; 6];
     for child in root.children() {
         let (name, place) = match () {
             () if child.is(names::PLATFORM) => (names::PLATFORM, &mut platform),
             () if child.is(names::RESOURCES) => (names::RESOURCES, &mut resources),
             () if child.is(names::CHANNELS) => (names::CHANNELS, &mut channels),
             () if child.is(names::SERIAL_LINES) => (names::SERIAL_LINES, &mut lines),
+            () if child.is(names::LINKS) => (names::LINKS, &mut links),
             () => (names::VMS, &mut vms),
         };
         if place.replace(child).is_some() {
@@ -165,6 +177,7 @@ pub fn read(tree: Tree<'_>, frequency: u32) -> Result<Plan<'_>, Refusal<'_>> {
     let locks = locks::read(root, resources, vms.len())?;
     let channels = channels::read(channels, &mut vms, clock)?;
     let serial_lines = serial_lines::read(lines, &mut vms, clock)?;
+    let links = links::read(links, &mut vms, clock)?;
     let model = root.string(names::MODEL)?;
-    Ok(Plan { root, model, platform, locks, channels, serial_lines, vms })
+    Ok(Plan { root, model, platform, locks, channels, serial_lines, links, vms })
 }

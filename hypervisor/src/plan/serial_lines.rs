@@ -86,7 +86,7 @@ fn serial_line<'a>(
 }
 
 /// One number for each end.
-fn pair<'a>(node: Node<'a>, property: &'static str) -> Result<[u32; 2], Refusal<'a>> {
+pub(super) fn pair<'a>(node: Node<'a>, property: &'static str) -> Result<[u32; 2], Refusal<'a>> {
     let cells = node.cells(property, 2)?;
     match (cells.len(), tree::word(cells, 0), tree::word(cells, 4)) {
         (8, Some(first), Some(second)) => Ok([first, second]),

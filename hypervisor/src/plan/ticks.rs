@@ -21,6 +21,11 @@ impl Clock {
         Self { frequency, ticks, nanoseconds }
     }
 
+    /// Ticks of a second.
+    pub fn second(self) -> u64 {
+        self.frequency.into()
+    }
+
     /// Ticks of a length of time, at most 2^56 ns; rounded down.
     pub fn ticks(self, time: u64) -> u64 {
         time / self.nanoseconds * self.ticks

@@ -17,8 +17,8 @@ use super::binding::shared_interrupt;
 use super::platform::guest_gic;
 use super::ram::{colored, ram};
 use super::{
-    Clock, Counter, End, GuestGic, Llc, MAX_CPUS, MemoryBudget, Node, Platform, Problem, Ram,
-    Range, Refusal, SerialEnd, Server, VmBudget, memory, server,
+    Clock, Counter, End, GuestGic, LinkEnd, Llc, MAX_CPUS, MemoryBudget, Node, Platform, Problem,
+    Ram, Range, Refusal, SerialEnd, Server, VmBudget, memory, server,
 };
 use crate::arch::page_table::PAGE_BYTES;
 use crate::payload::BlobName;
@@ -128,6 +128,8 @@ pub struct Vm<'a> {
     pub channels: Vec<End>,
     /// Its ends of serial lines.
     pub serial_lines: Vec<SerialEnd>,
+    /// Its ends of links.
+    pub links: Vec<LinkEnd>,
     /// How it starts.
     pub boot: Boot<'a>,
 }
@@ -196,7 +198,9 @@ impl Vm<'_> {
     /// Its devices that the hypervisor emulates, and that have an interrupt.
     fn emulated(&self) -> impl Iterator<Item = (Range, u32)> {
         let lines = self.serial_lines.iter().map(|end| (end.registers, end.interrupt));
-        self.serial.iter().chain(&self.color_serial).chain(&self.bell).copied().chain(lines)
+        let links = self.links.iter().map(|end| (end.registers, end.interrupt));
+        let own = self.serial.iter().chain(&self.color_serial).chain(&self.bell).copied();
+        own.chain(lines).chain(links)
     }
 
     /// INTIDs of its devices that the hypervisor emulates.
@@ -295,6 +299,7 @@ pub fn read<'a>(
         devices,
         channels: Vec::new(),
         serial_lines: Vec::new(),
+        links: Vec::new(),
         boot: boot(node.child(names::BOOT)?, name)?,
     })
 }

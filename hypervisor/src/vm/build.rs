@@ -7,7 +7,7 @@ use core::sync::atomic::AtomicBool;
 use super::coloring::Coloring;
 use super::lifecycle::Lifecycle;
 use super::stolen_time::TimePage;
-use super::{VIRTUAL_TIMER, Vcpu, Vm, audit, bell, port};
+use super::{VIRTUAL_TIMER, Vcpu, Vm, audit, bell, link, port};
 use crate::arch::cpu;
 use crate::arch::page_table::{Frames, MapError, PAGE_BYTES};
 use crate::arch::percpu::StaticRef;
@@ -80,6 +80,8 @@ pub fn build(
         rung: AtomicBool::new(false),
         rings: rings(&plan),
         ports: port::Ports::new(&plan.serial_lines, wires),
+        links: link::Links::new(&plan.links),
+        has_ends: !plan.serial_lines.is_empty() || !plan.links.is_empty(),
         stopping: AtomicBool::new(false),
         plan,
     }));

@@ -10,7 +10,7 @@ use core::sync::atomic::Ordering;
 use abi::trace::Kind;
 
 use super::work::Work;
-use super::{GicEnv, Power, Vcpu, Vm, color_serial, port};
+use super::{GicEnv, Power, Vcpu, Vm, color_serial, link, port};
 use crate::arch::registers::Traps;
 use crate::locks;
 use crate::machine;
@@ -226,6 +226,7 @@ impl Vm {
                 lifecycle.state = State::Off;
                 drop(lifecycle);
                 port::end(self);
+                link::end(self);
                 machine::CONSOLE.set_status(self.index, "off");
                 machine::log!("{}: off ({})", self.name(), reason.name());
                 machine::vm_ended();
@@ -252,6 +253,7 @@ impl Vm {
         };
         drop(lifecycle);
         port::end(self);
+        link::end(self);
         machine::CONSOLE.set_status(self.index, "stopped");
         machine::log!("{}: stopped ({}{limit})", self.name(), reason.name());
         machine::vm_ended();

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::Ordering;
 
-use super::{GicEnv, Vm, color_serial, port};
+use super::{GicEnv, Vm, color_serial, link, port};
 use crate::arch::cpu;
 use crate::machine;
 use crate::plan::Range;
@@ -58,6 +58,7 @@ impl Vm {
         }
         color_serial::reset(self);
         port::reset(self);
+        link::reset(self);
         self.rung.store(false, Ordering::SeqCst);
         self.gic.reset(&GicEnv::any(self));
     }

@@ -8,6 +8,7 @@ mod coloring;
 mod gic_env;
 mod inject;
 mod lifecycle;
+pub mod link;
 mod load;
 pub mod port;
 mod psci;
@@ -80,6 +81,10 @@ pub struct Vm {
     rings: Vec<bell::Rings>,
     /// Its ends of serial lines.
     pub ports: port::Ports,
+    /// Its ends of links.
+    pub links: link::Links,
+    /// Whether it has any of both.
+    has_ends: bool,
     /// True while the VM must not run guest code: every CPU parks its VCPU.
     stopping: AtomicBool,
 }

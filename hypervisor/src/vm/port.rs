@@ -10,7 +10,7 @@
 //! No CPU waits for a VCPU of the same VM that is at the port: interrupts of its PCPU would be late for as long. A guest that
 //! accesses the port then tries again, and what others have to do there is left to that VCPU ([`Notes`]).
 
-mod notes;
+pub(super) mod notes;
 
 use alloc::vec::Vec;
 use core::sync::atomic::AtomicU64;
@@ -20,7 +20,7 @@ use notes::Notes;
 use policy::rate::Rate;
 use policy::time::Instant;
 
-use super::{GicEnv, Vm};
+use super::{GicEnv, Vm, link};
 use crate::arch::cpu;
 use crate::lock::{Mutex, MutexGuard};
 use crate::machine;
@@ -94,7 +94,7 @@ impl Ports {
 
     /// Returns when the first late tell is due, in ticks, of those that are due after `time`.
     #[inline(never)]
-    fn due_after(&self, time: u64) -> u64 {
+    pub(super) fn due_after(&self, time: u64) -> u64 {
         let dues = self.all.iter().map(|port| port.due.load(Relaxed));
         dues.filter(|due| *due > time).min().unwrap_or(NEVER)
     }
@@ -231,12 +231,26 @@ fn hear(vm: &'static Vm, number: usize, env: &GicEnv) {
     }
 }
 
-/// A VCPU, which executes or waits on this CPU, brings the ports of its VM up to date.
+/// A VCPU, which executes or waits on this CPU, brings the ports and links of its VM up to date.
 #[inline(always)]
 pub fn attend(at: &Assignment, pcpu: &'static Pcpu) {
+    if at.vm.has_ends {
+        attend_ends(at, pcpu);
+    }
+}
+
+/// The same, where there are some.
+#[inline(never)]
+fn attend_ends(at: &Assignment, pcpu: &'static Pcpu) {
     if at.vm.ports.have_news() {
         serve(at, pcpu);
     }
+    link::attend(at, pcpu);
+}
+
+/// Returns true if there is something to do for the ports and links of a VM, now or later.
+pub fn have_news(vm: &Vm) -> bool {
+    vm.has_ends && (vm.ports.have_news() || vm.links.have_news())
 }
 
 /// The same, and late tells if the VCPU is the one to run: then it pays for them.
@@ -256,7 +270,8 @@ fn serve(at: &Assignment, pcpu: &'static Pcpu) {
     }
     if is_next {
         // Who is at a port whose time has come tells what is late there.
-        pcpu.set_deadline(Purpose::Telling, ports.due_after(now));
+        let links = at.vm.links.due_after(now);
+        pcpu.set_deadline(Purpose::Telling, ports.due_after(now).min(links));
     } else if !at.vcpu.is_ready() {
         // It waits, and wakes to tell what is late: at once if a VCPU that went off did not do that in time.
         let due = ports.due_after(0);
@@ -286,8 +301,9 @@ pub(super) fn reset(vm: &'static Vm) {
     }
 }
 
-/// Returns when a VCPU has to tell something late for its VM, in ticks.
+/// Returns when a VCPU has to tell something late for its VM, in ticks, by a serial line or by a link.
 #[inline(always)]
 pub fn due(at: &Assignment) -> u64 {
-    if at.vm.ports.all.is_empty() { NEVER } else { at.vm.ports.due_after(0) }
+    let vm = at.vm;
+    if vm.has_ends { vm.ports.due_after(0).min(vm.links.due_after(0)) } else { NEVER }
 }

@@ -80,7 +80,7 @@ pub const OTHER_CPUS: u64 = 3;
 const FIGURES: &[Figure] = &[
     figure("hvc_rejected", "HVC that is rejected", Some(130), ["146", "150", ""]),
     figure("hvc_unknown", "HVC with an unknown function, whatever its number", Some(130), NONE),
-    figure("smc_unknown", "... SMC", Some(130), NONE),
+    figure("smc_unknown", "... SMC", Some(135), NONE),
     figure("trace_mark", "HVC with function 0xC6000002 (trace mark)", Some(130), NONE),
     figure("psci_version", "PSCI_VERSION", Some(170), ["188", "121 (by SMC)", "396"]),
     figure("gicd_typer_read", "read of GICD_TYPER", Some(200), ["224", "327", "718"]),
@@ -175,7 +175,7 @@ const FIGURES: &[Figure] = &[
     ),
     figure(kicks::SEND_IDLE, "SGI with which a VCPU can do nothing: sender", Some(500), NONE),
     figure(kicks::KICK_IDLE, "... the VCPU's CPU", Some(0), NONE),
-    figure(rings::RING, "ring for a channel: writer", Some(350), NONE),
+    figure(rings::RING, "ring for a channel: writer", Some(360), NONE),
     figure(
         rings::KICK,
         "... the CPU of the reader, where a VCPU executes, and the switch to the reader",

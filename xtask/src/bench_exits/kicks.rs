@@ -70,7 +70,7 @@ pub fn measure(workspace: &Workspace, rows: &mut Rows) -> Result<()> {
     );
     rows.add(
         CONSOLE,
-        range("consoles", CONSOLES_LEAST, &run(workspace, "console-uart", 2)?.consoles)?,
+        range("consoles", CONSOLES_LEAST, &run(workspace, "console-uart", 20)?.consoles)?,
     );
     let (mut sends, mut kicked) = (Vec::new(), Vec::new());
     for mode in ["sgi-waiting", "sgi-unstarted"] {

@@ -30,6 +30,8 @@ pub fn check(system: &System) -> Result<(), Failure> {
     mistakes.extend(channels.map(|it| unsupported("channels", &it.name.place)));
     let lines = described.serial_lines.iter();
     mistakes.extend(lines.map(|it| unsupported("serial lines", &it.place)));
+    let links = described.links.iter();
+    mistakes.extend(links.map(|it| unsupported("links", &it.name.place)));
     for vm in &described.vms {
         mistakes.extend(wrong(vm).into_iter().map(|(what, place)| unsupported(what, place)));
     }

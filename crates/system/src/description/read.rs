@@ -7,8 +7,8 @@ use units::{Bytes, Duration};
 
 use super::names::refuse_twice;
 use super::{
-    Located, Objective, System, Vm, bandwidth, chain, channel, colors, limits, locks, read_text,
-    serial_line, servers, trigger, vm,
+    Located, Objective, System, Vm, bandwidth, chain, channel, colors, limits, link, locks,
+    read_text, serial_line, servers, trigger, vm,
 };
 use crate::diagnostic::{Diagnostic, Errors, Source};
 use crate::document::{Document, Fields};
@@ -38,6 +38,7 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
     let resources = locks::read(at, &tables);
     let channels = channel::read(at, &tables);
     let serial_lines = serial_line::read(at, &tables);
+    let links = link::read(at, &tables);
     let read = |(vm, table)| {
         let ends = trigger::Ends { channels: channels.as_deref(), vm };
         vm::read(table, ends, &resources)
@@ -72,6 +73,9 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
             at.add(colors::none(&platform.value, reason, &reload.place));
         }
     }
+    if let (true, Some(links)) = (is_known, &links) {
+        link::check(links, &read).into_iter().for_each(|mistake| at.add(mistake));
+    }
     let vms: Vec<_> = vms.into_iter().collect::<Option<_>>()?;
     let stem = Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let (platform, hypervisor) = platform?;
@@ -90,6 +94,7 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
         resources: resources.all()?,
         channels: channels?,
         serial_lines: serial_lines?,
+        links: links?,
         chains: chains?,
         vms,
     })

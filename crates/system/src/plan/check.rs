@@ -3,6 +3,7 @@
 mod bandwidth;
 mod channels;
 mod colors;
+mod links;
 mod locks;
 mod platform;
 mod regions;
@@ -67,6 +68,7 @@ fn beside(plan: &Plan, mistakes: &mut Mistakes) {
     vms::check(plan, mistakes);
     channels::check(plan, mistakes);
     serial_lines::check(plan, mistakes);
+    links::check(plan, mistakes);
     regions::check(plan, mistakes);
 }
 

@@ -3,6 +3,7 @@
 mod boot;
 mod channels;
 mod given;
+mod links;
 mod origins;
 mod outline;
 mod pcpus;
@@ -178,13 +179,15 @@ fn assemble(
         boot: boot(described),
     });
     let kept = system.resources.iter().filter(|resource| resource.inter_vm);
+    let serial_lines = serial_lines::serial_lines(system);
     Plan {
         name: system.name.clone(),
         platform,
         locks: system.locks,
         resources: kept.map(resource).collect(),
         channels: channels::channels(system, &channels),
-        serial_lines: serial_lines::serial_lines(system),
+        links: links::links(system, &serial_lines),
+        serial_lines,
         vms: vms.collect(),
     }
 }

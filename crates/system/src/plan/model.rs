@@ -2,6 +2,7 @@
 
 mod bandwidth;
 mod channel;
+mod link;
 mod locks;
 mod memory;
 mod serial_line;
@@ -12,6 +13,7 @@ use std::cmp::Reverse;
 use abi::plan::words;
 pub use bandwidth::{BandwidthCounter, Compensation, CounterSource, MemoryBudget};
 pub use channel::{Channel, Rings};
+pub use link::{Link, Mac};
 pub use locks::{Entries, Locks, Resource};
 pub use memory::{Area, Coloring, Frames, Llc, Memory, Pool};
 use policy::color::ColorSet;
@@ -37,6 +39,8 @@ pub struct Plan {
     pub channels: Vec<Channel>,
     /// The serial lines between VMs.
     pub serial_lines: Vec<SerialLine>,
+    /// The links between VMs.
+    pub links: Vec<Link>,
     /// The VMs, in the order of their indices.
     pub vms: Vec<Vm>,
 }

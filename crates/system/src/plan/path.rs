@@ -4,7 +4,7 @@ use std::fmt::LowerHex;
 
 use abi::plan::names;
 
-use super::{Channel, SerialLine};
+use super::{Channel, Link, SerialLine};
 
 /// `memory@40000000`.
 pub(super) fn unit(name: &str, address: impl LowerHex) -> String {
@@ -34,4 +34,9 @@ pub(super) fn channel(channel: &Channel) -> String {
 /// `/serial-lines/serial-line@a030000`.
 pub(super) fn serial_line(line: &SerialLine) -> String {
     format!("/{}/{}", names::SERIAL_LINES, unit(names::SERIAL_LINE, line.registers.start.0))
+}
+
+/// `/links/link@a040000`.
+pub(super) fn link(link: &Link) -> String {
+    format!("/{}/{}", names::LINKS, unit(names::LINK, link.registers.start.0))
 }

@@ -5,6 +5,7 @@ mod bandwidth;
 mod channels;
 mod coloring;
 mod cursor;
+mod links;
 mod llc;
 mod locks;
 mod serial_lines;
@@ -68,6 +69,7 @@ fn root(at: &Cursor<'_>) -> Option<Plan> {
     let resources = locks::resources(at);
     let channels = channels::channels(at);
     let serial_lines = serial_lines::serial_lines(at);
+    let links = links::links(at);
     let vms = at.child(names::VMS).and_then(|node| vms(&node));
     at.finish();
     Some(Plan {
@@ -77,6 +79,7 @@ fn root(at: &Cursor<'_>) -> Option<Plan> {
         resources: resources?,
         channels: channels?,
         serial_lines: serial_lines?,
+        links: links?,
         vms: vms?,
     })
 }

@@ -2,6 +2,7 @@
 
 mod bandwidth;
 mod channels;
+mod links;
 mod locks;
 mod serial_lines;
 
@@ -31,6 +32,7 @@ pub(super) fn tree(plan: &Plan) -> Node {
     root.children.extend(locks::resources(&plan.resources));
     root.children.extend(channels::channels(&plan.channels));
     root.children.extend(serial_lines::serial_lines(&plan.serial_lines));
+    root.children.extend(links::links(&plan.links));
     root.children.push(vms);
     root
 }

@@ -526,15 +526,15 @@ fn reference() -> Vec<&'static str> {
 
 #[test]
 fn the_examples_of_the_reference_are_valid() {
-    let [shortest, everything, channel, trigger, serial, counter, platform] = reference()[..]
+    let [shortest, everything, channel, trigger, serial, link, counter, platform] = reference()[..]
     else {
-        panic!("seven examples")
+        panic!("eight examples")
     };
     let critical = "critical = true\nname = \"rt\"";
     let counted = shortest.replace("name = \"rt\"", critical);
     let counted = counted.replace("platform = \"qemu-virt\"", "[platform]\nboard = \"zcu102\"");
     let counted = counted.replacen("[[vm]]", &format!("{counter}[[vm]]"), 1);
-    for text in [shortest, everything, channel, trigger, serial, &counted] {
+    for text in [shortest, everything, channel, trigger, serial, link, &counted] {
         let made = read(text).and_then(|system| plan::make(&system));
         made.unwrap_or_else(|errors| panic!("{errors}"));
     }

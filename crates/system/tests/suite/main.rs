@@ -10,6 +10,7 @@ mod choices;
 mod colors;
 mod description_text;
 mod kvm;
+mod links;
 mod locks;
 mod mistakes;
 mod overheads;

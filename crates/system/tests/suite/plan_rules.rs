@@ -7,10 +7,10 @@ use policy::color::{Cache, ColorSet, Geometry, IndexBits};
 use system::description::System;
 use system::plan::{
     self, Area, BandwidthCounter, Channel, Coloring, Compensation, CounterSource, Device,
-    DeviceInterrupts, Gic, Llc, Mapping, Memory, MemoryBudget, Plan, Pool, Rings, SerialLine,
-    VirtualDevice, VirtualGic,
+    DeviceInterrupts, Gic, Link, Llc, Mac, Mapping, Memory, MemoryBudget, Plan, Pool, Rings,
+    SerialLine, VirtualDevice, VirtualGic,
 };
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, Rate};
 
 fn example() -> Plan {
     let text = r#"
@@ -585,4 +585,55 @@ fn serial_lines_have_two_vms_and_places_of_their_own() {
             .collect();
     });
     assert_eq!(nine, ["/serial-lines"]);
+}
+
+#[test]
+fn links_have_two_vms_and_limits_and_places_of_their_own() {
+    const NODE: &str = "/links/link@a040000";
+    let link = || Link {
+        name: "lan".into(),
+        registers: Region::new(0x0a04_0000, Bytes::kib(4)),
+        vms: [0, 1],
+        interrupts: [IntId(50), IntId(50)],
+        macs: [Mac([2, 0, 0, 0, 0, 1]), Mac([2, 0, 0, 0, 0, 2])],
+        rate: Rate(1_000_000),
+        burst: Bytes(65_536),
+        tells: Rings { interval: Duration(1_000_000), early: Duration(0) },
+    };
+    let with = |change: fn(&mut Link)| {
+        let mut link = link();
+        change(&mut link);
+        broken(|plan| plan.links = vec![link.clone()])
+    };
+    let of = |property: &str| vec![format!("{NODE}: {property}")];
+    assert!(with(|_| {}).is_empty());
+    assert_eq!(with(|link| link.name = "a name".into()), of("link-name"));
+    assert_eq!(with(|link| link.vms = [0, 2]), of("vms"));
+    assert_eq!(with(|link| link.vms = [1, 0]), of("vms"));
+    assert_eq!(with(|link| link.registers.size = Bytes::kib(8)), of("reg"));
+    assert_eq!(with(|link| link.macs[0] = Mac([1, 0, 0, 0, 0, 1])), of("macs"));
+    assert_eq!(with(|link| link.macs[1] = Mac([0; 6])), of("macs"));
+    assert_eq!(with(|link| link.macs[1] = link.macs[0]), of("macs"));
+    assert_eq!(with(|link| link.rate = Rate(999)), of("bytes-per-second"));
+    assert_eq!(with(|link| link.rate = Rate(10_000_000_001)), of("bytes-per-second"));
+    assert_eq!(with(|link| link.burst = Bytes(1_513)), of("burst-bytes"));
+    assert_eq!(with(|link| link.burst = Bytes((1 << 20) + 1)), of("burst-bytes"));
+    assert_eq!(with(|link| link.tells.interval = Duration(19_999)), of("tell-interval-ns"));
+    assert_eq!(with(|link| link.tells.early = Duration(u64::MAX)), of("tell-early-ns"));
+    assert_eq!(with(|link| link.interrupts[0] = IntId(33)).len(), 1, "that of the console");
+    let many = |names: fn(u64) -> String, count: u64| {
+        broken(|plan| {
+            plan.links = (0..count)
+                .map(|index| Link {
+                    name: names(index),
+                    registers: Region::new(0x0a04_0000 + index * 0x1000, Bytes::kib(4)),
+                    interrupts: [IntId(50 + index as u32), IntId(50 + index as u32)],
+                    ..link()
+                })
+                .collect();
+        })
+    };
+    assert!(many(|index| format!("lan-{index}"), 8).is_empty());
+    assert_eq!(many(|index| format!("lan-{index}"), 9), ["/links"]);
+    assert_eq!(many(|_| "lan".into(), 2), ["/links/link@a041000: link-name"]);
 }

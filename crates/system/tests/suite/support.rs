@@ -8,11 +8,11 @@ use proptest::prelude::*;
 use system::address::{IntId, Ipa, Mpidr, Pcpu, PhysicalAddress, Region};
 use system::plan::{
     Area, BandwidthCounter, Boot, Budget, Channel, Class, Coloring, Compensation, CounterSource,
-    Device, DeviceInterrupts, Entries, File, Frames, Gic, Lifecycle, Llc, Locks, Mapping, Memory,
-    MemoryBudget, OnEvent, Plan, Platform, Pool, PowerOff, Resource, Rings, Serial, SerialKind,
-    SerialLine, Server, Vcpu, VirtualDevice, VirtualGic, Vm, frames_needed,
+    Device, DeviceInterrupts, Entries, File, Frames, Gic, Lifecycle, Link, Llc, Locks, Mac,
+    Mapping, Memory, MemoryBudget, OnEvent, Plan, Platform, Pool, PowerOff, Resource, Rings,
+    Serial, SerialKind, SerialLine, Server, Vcpu, VirtualDevice, VirtualGic, Vm, frames_needed,
 };
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, Rate};
 
 const PAGE: u64 = 4096;
 /// The bank of RAM in which coloured areas lie.
@@ -285,7 +285,28 @@ pub fn plan() -> impl Strategy<Value = Plan> {
                 }
             };
             let serial_lines = (0..lines).map(line).collect();
-            Plan { name, platform, locks, resources, channels, serial_lines, vms }
+            let link = |index: u32| {
+                let first = (index + 1) % (last - 1);
+                Link {
+                    name: format!("l-{index}"),
+                    registers: Region::new(0xa04_0000 + u64::from(index) * PAGE, PAGE),
+                    vms: [first, first + 1],
+                    interrupts: [IntId(60 + index), IntId(70 + index)],
+                    macs: [1, 2].map(|end| Mac([2, 0xff, 0, 0xfe, index as u8, end])),
+                    rate: Rate(1_000 + 333 * u64::from(index)),
+                    burst: Bytes(1514 + u64::from(spare)),
+                    tells: Rings {
+                        interval: Duration(20_001 + u64::from(index)),
+                        early: Duration(u64::from(spare) * 3),
+                    },
+                }
+            };
+            let links = if last > 1 { (spare + 1) % 3 } else { 0 };
+            let links = (0..links).map(link);
+            // Pages of a VM with a link do not move.
+            let links = links.filter(|it| it.vms.iter().all(|vm| vms[*vm as usize].pool.is_none()));
+            let links = links.collect();
+            Plan { name, platform, locks, resources, channels, serial_lines, links, vms }
         })
         .prop_filter("a device tree name is never empty", |plan| !plan.name.is_empty())
 }

@@ -8,8 +8,9 @@ use super::Memory;
 /// Most chains of a ring.
 pub const SIZE_MAX: u16 = 64;
 
-/// Most buffers of a chain: the header, and a frame in as many parts as Linux makes of one.
-pub const CHAIN_MAX: u16 = 20;
+/// Most buffers of a chain, so that a frame is a short piece of work: drivers put header and frame into one or two, because no
+/// offload is offered for which a frame would be in parts.
+pub const CHAIN_MAX: u16 = 8;
 
 /// Flags of a descriptor.
 const NEXT: u16 = 1;

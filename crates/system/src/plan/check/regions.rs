@@ -7,7 +7,7 @@ use units::Bytes;
 
 use super::{Mistakes, PAGE};
 use crate::address::{Address, Ipa, PhysicalAddress, Region};
-use crate::plan::path::{channel, serial_line, unit, vm};
+use crate::plan::path::{channel, link, serial_line, unit, vm};
 use crate::plan::{Frames, Plan, Vm};
 
 /// A region and where it stands in the plan.
@@ -147,6 +147,8 @@ fn guest(plan: &Plan, index: usize, one: &Vm, mistakes: &mut Mistakes) {
     );
     let lines = plan.serial_lines_of(index);
     all.extend(lines.map(|(it, _)| Named::new(serial_line(it), names::REG, it.registers)));
+    let links = plan.links_of(index);
+    all.extend(links.map(|(it, _)| Named::new(link(it), names::REG, it.registers)));
     for region in &all {
         form(region, mistakes);
     }

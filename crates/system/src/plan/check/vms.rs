@@ -9,7 +9,7 @@ use units::Bytes;
 
 use super::Mistakes;
 use crate::address::{IntId, Ipa};
-use crate::plan::path::{serial_line, unit, vm};
+use crate::plan::path::{link, serial_line, unit, vm};
 use crate::plan::{Plan, VirtualGic, Vm};
 
 /// Redistributor frames of one CPU.
@@ -97,7 +97,9 @@ fn interrupts(plan: &Plan, index: usize, one: &Vm, mistakes: &mut Mistakes) {
         .map(|(name, interrupt)| (format!("{}/{name}", vm(index)), names::INTERRUPTS, interrupt));
     let lines = plan.serial_lines_of(index);
     let lines = lines.map(|(it, end)| (serial_line(it), names::INTERRUPTS, it.interrupts[end]));
-    unique_interrupts(own.chain(lines), mistakes);
+    let links = plan.links_of(index);
+    let links = links.map(|(it, end)| (link(it), names::INTERRUPTS, it.interrupts[end]));
+    unique_interrupts(own.chain(lines).chain(links), mistakes);
 }
 
 /// Checks that devices have `compatible` strings for the device tree of the guest.

@@ -124,7 +124,7 @@ fn parts(system: &System) -> Vec<System> {
     alone.chain([given]).collect()
 }
 
-/// Returns the system with these VMs, without tasks, chains, resources, channels, serial lines and pools.
+/// Returns the system with these VMs, without tasks, chains, resources, channels, serial lines, links and pools.
 fn with(system: &System, vms: Vec<Vm>) -> System {
     let without = |vm: Vm| Vm { colors_open: None, extra: None, tasks: Vec::new(), ..vm };
     System {
@@ -132,6 +132,7 @@ fn with(system: &System, vms: Vec<Vm>) -> System {
         resources: Vec::new(),
         channels: Vec::new(),
         serial_lines: Vec::new(),
+        links: Vec::new(),
         chains: Vec::new(),
         ..system.clone()
     }

@@ -4,7 +4,7 @@ use super::words;
 use crate::description::System;
 use crate::diagnostic::{Diagnostic, Errors, Place};
 use crate::plan::Plan;
-use crate::plan::path::{channel, serial_line, unit, vcpu, vm};
+use crate::plan::path::{channel, link, serial_line, unit, vcpu, vm};
 
 /// Nodes of a plan and the places that made them.
 pub(in crate::plan) struct Origins<'a> {
@@ -35,6 +35,9 @@ impl<'a> Origins<'a> {
         }
         for (described, planned) in system.serial_lines.iter().zip(&plan.serial_lines) {
             add(serial_line(planned), &described.place);
+        }
+        for (described, planned) in system.links.iter().zip(&plan.links) {
+            add(link(planned), &described.name.place);
         }
         for (index, described) in system.vms.iter().enumerate() {
             let node = vm(index);

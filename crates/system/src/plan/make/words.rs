@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::plan::Plan;
-use crate::plan::path::{channel as channel_path, serial_line};
+use crate::plan::path::{channel as channel_path, link as link_path, serial_line};
 
 /// Properties that say no more than the place in the description does.
 const PLAIN: [&str; 5] = ["reg", "host-reg", "load", "vm-name", "file"];
@@ -26,7 +26,7 @@ pub(super) fn reword(plan: &Plan, mut mistake: Diagnostic) -> Diagnostic {
 
 /// Returns the nodes that a message names.
 pub(super) fn nodes(message: &str) -> impl Iterator<Item = &str> {
-    const PARTS: [&str; 4] = ["/vms/", "/platform/", "/channels/", "/serial-lines/"];
+    const PARTS: [&str; 5] = ["/vms/", "/platform/", "/channels/", "/serial-lines/", "/links/"];
     message.split(' ').filter(|word| PARTS.iter().any(|part| word.starts_with(part)))
 }
 
@@ -54,6 +54,10 @@ pub(super) fn of(plan: &Plan, path: &str) -> Option<String> {
             let name = |vm: u32| plan.vms.get(vm as usize).map_or("?", |vm| vm.name.as_str());
             let [one, other] = line.vms.map(|vm| name(vm).escape_debug());
             Some(format!("the serial line between `{one}` and `{other}`"))
+        }
+        "links" => {
+            let link = plan.links.iter().find(|link| link_path(link) == path)?;
+            Some(format!("link `{}`", link.name.escape_debug()))
         }
         "vms" => {
             let index = parts.next()?.strip_prefix("vm@")?;

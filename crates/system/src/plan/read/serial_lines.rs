@@ -29,7 +29,7 @@ fn serial_line(at: &Cursor<'_>) -> Option<SerialLine> {
 }
 
 /// One number for each end.
-fn pair(at: &Cursor<'_>, name: &str) -> Option<[u32; 2]> {
+pub(super) fn pair(at: &Cursor<'_>, name: &str) -> Option<[u32; 2]> {
     let numbers = at.numbers(name)?;
     let pair = numbers.as_slice().try_into().ok();
     if pair.is_none() {

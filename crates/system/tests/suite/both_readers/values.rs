@@ -21,6 +21,29 @@ pub fn compare(plan: &Plan, read: &read::Plan<'_>) {
     }
     channels(plan, read);
     serial_lines(plan, read);
+    links(plan, read);
+}
+
+fn links(plan: &Plan, read: &read::Plan<'_>) {
+    let names: Vec<_> = read.links.iter().map(|it| it.name).collect();
+    assert_eq!(names, plan.links.iter().map(|it| it.name.as_str()).collect::<Vec<_>>());
+    for (vm, read) in read.vms.iter().enumerate() {
+        let written: Vec<_> = plan.links_of(vm).collect();
+        assert_eq!(read.links.len(), written.len(), "VM {vm}");
+        for ((written, side), read) in written.into_iter().zip(&read.links) {
+            region(written.registers, read.registers);
+            assert_eq!((read.side, read.interrupt), (side, written.interrupts[side].0));
+            assert_eq!(read.peer.0, written.vms[1 - side] as usize);
+            assert_eq!(read.macs, [written.macs[side].0, written.macs[1 - side].0]);
+            let policy::channel::Parameters { tokens, period, burst } = read.limit;
+            assert_eq!((tokens, period.0), (written.rate.0, 1_000_000_000), "in a second");
+            assert_eq!(burst, written.burst.0);
+            let tells = written.tells;
+            let policy::channel::Parameters { tokens, period, burst } = read.tells;
+            assert_eq!((tokens, period.0), (1, tells.interval.0));
+            assert_eq!(burst, 1 + tells.early.0 / tells.interval.0);
+        }
+    }
 }
 
 fn serial_lines(plan: &Plan, read: &read::Plan<'_>) {
