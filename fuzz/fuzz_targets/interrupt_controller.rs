@@ -5,7 +5,7 @@
 use std::cell::{Cell, RefCell};
 
 use hypervisor::vdev::gic::{
-    Env, Frame, GicConfig, LISTS_MAX, ListRegister, ListRegisters, Physical, VGic,
+    Attention, Env, Frame, GicConfig, LISTS_MAX, ListRegister, ListRegisters, Physical, VGic,
 };
 
 const VCPUS: usize = 3;
@@ -20,6 +20,8 @@ impl ListRegisters for Lists {
     fn count(&self) -> usize {
         4.min(LISTS_MAX)
     }
+
+    fn synchronise(&self) {}
 
     fn empty(&self) -> u32 {
         let registers = self.registers.borrow();
@@ -51,11 +53,26 @@ impl ListRegisters for Lists {
     }
 }
 
-/// The PCPUs of the VCPUs, each of which has its own loaded.
-#[derive(Default)]
+/// The PCPUs of the VCPUs, each of which executes its own.
 struct Machine {
     lists: [Lists; VCPUS],
+    attention: [Attention; VCPUS],
     executing: usize,
+}
+
+impl Default for Machine {
+    fn default() -> Self {
+        let running = || {
+            let attention = Attention::new();
+            attention.run();
+            attention
+        };
+        Self {
+            lists: Default::default(),
+            attention: std::array::from_fn(|_| running()),
+            executing: 0,
+        }
+    }
 }
 
 impl Machine {
@@ -79,6 +96,12 @@ impl Env for Machine {
     fn current(&self) -> Option<usize> {
         Some(self.executing)
     }
+
+    fn attention(&self, vcpu: usize) -> Option<&Attention> {
+        self.attention.get(vcpu)
+    }
+
+    fn settle(&self) {}
 
     fn kick(&self, vcpu: usize) {
         assert!(vcpu < VCPUS);
@@ -140,7 +163,7 @@ libfuzzer_sys::fuzz_target!(|input: (bool, Vec<(u8, u8, u16, u64)>)| {
                 *register = *register & !(3 << 62) | (value & 3) << 62;
             }
             14 => gic.maintenance(&machine, vcpu),
-            _ => gic.kicked(&machine, vcpu),
+            _ => drop(gic.attend(&machine, vcpu)),
         }
     }
     gic.reset(&machine);
