@@ -409,18 +409,26 @@ fn attend_news(at: &Assignment, pcpu: &'static Pcpu) {
     }
 }
 
-/// Takes the rings of a VM that runs no more: nothing is written there any more.
-fn stop(link: &Link) {
-    link.moving.store(false, Relaxed);
-    link.receive.lock().0 = None;
-    link.transmit.lock().queue = None;
+/// Takes the rings of a VM that runs no more: nothing is written there any more. No frame begins on any link once all are marked,
+/// so that this waits for those that are on their way, at the same time on different CPUs, and for no other.
+fn stop(links: &[Link]) {
+    for link in links {
+        link.moving.store(true, Relaxed);
+    }
+    for link in links {
+        link.receive.lock().0 = None;
+        link.transmit.lock().queue = None;
+    }
+    for link in links {
+        link.moving.store(false, Relaxed);
+    }
 }
 
 /// The VM ends for good: what it has to tell it tells now.
 #[inline(never)]
 pub(super) fn end(vm: &'static Vm) {
+    stop(&vm.links.all);
     for link in &vm.links.all {
-        stop(link);
         link.moderate(|moderation, _| {
             let waits = moderation.waits().is_some();
             moderation.emptied();
@@ -433,8 +441,8 @@ pub(super) fn end(vm: &'static Vm) {
 #[inline(never)]
 pub(super) fn reset(vm: &'static Vm) {
     vm.links.notes.forget();
+    stop(&vm.links.all);
     for link in &vm.links.all {
-        stop(link);
         let mut card = link.card.lock();
         link.broken.store(false, Relaxed);
         card.reset();
