@@ -32,7 +32,8 @@ pub enum From {
 /// Write a platform file out of a device tree of Linux
 ///
 /// CPUs, memory without what is reserved, interrupt controller, console and caches are taken from
-/// the tree. What it does not state is a comment in the file, `fill in`, and is listed.
+/// the tree. What it does not state is a comment in the file, `fill in`; what has no place there, such as an SMMU, is a
+/// comment, `left out`. Both are listed.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -58,6 +59,14 @@ struct Document<'d> {
     platform_toml: &'d str,
     /// What is to be filled in.
     open: &'d [String],
+    /// What has no place in the file.
+    left_out: Vec<LeftOut<'d>>,
+}
+
+#[derive(Serialize)]
+struct LeftOut<'d> {
+    what: &'d str,
+    why: &'d str,
 }
 
 /// Runs the command.
@@ -82,17 +91,21 @@ fn dtb(options: &DtbOptions, as_json: bool) -> Result<Status, Failure> {
         image::write(target, imported.text.as_bytes())?;
     }
     let file = target.map(|it| it.display().to_string());
+    let left_out = imported.left.iter().map(|(what, why)| LeftOut { what, why });
     match &file {
         _ if as_json => json::print(&Document {
             ok: true,
             file,
             platform_toml: &imported.text,
             open: &imported.open,
+            left_out: left_out.collect(),
         })?,
         None => output::print(&imported.text)?,
         Some(file) => {
             let open: String = imported.open.iter().map(|it| format!("  {it}\n")).collect();
-            output::print(&format!("wrote {file}\nfill in:\n{open}"))?;
+            let left: String = left_out.map(|it| format!("  {}: {}\n", it.what, it.why)).collect();
+            let left = if left.is_empty() { left } else { format!("left out:\n{left}") };
+            output::print(&format!("wrote {file}\nfill in:\n{open}{left}"))?;
         }
     }
     Ok(Status::Yes)

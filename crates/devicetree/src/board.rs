@@ -1,19 +1,17 @@
 //! What a device tree says about a machine.
 
 use crate::Error;
+use crate::caches::{self, Cache};
+use crate::console::{self, Console, described};
+use crate::text;
 use crate::tree::{Node, Region};
 
-/// UARTs that the hypervisor drives, and their names in platform files.
-const UARTS: [(&str, &str); 3] = [
-    ("arm,pl011", "arm,pl011"),
-    ("xlnx,zynqmp-uart", "xlnx,zynqmp-uart"),
-    ("cdns,uart-r1p12", "xlnx,zynqmp-uart"),
-];
 /// GICs of version 2 with virtual interfaces.
 const SECOND: [&str; 4] =
     ["arm,gic-400", "arm,cortex-a15-gic", "arm,cortex-a7-gic", "arm,eb11mp-gic"];
-/// The first number of shared interrupts.
-const SHARED: u32 = 32;
+/// What keeps devices to memory of their own, as SMMUs do: its names where it has no `#iommu-cells`.
+const SMMUS: [&str; 5] =
+    ["arm,smmu-v3", "arm,mmu-500", "arm,mmu-401", "arm,smmu-v2", "arm,smmu-v1"];
 const PAGE: u64 = 4096;
 
 /// A machine.
@@ -24,13 +22,13 @@ pub struct Board {
     pub cpus: Vec<Cpu>,
     /// RAM without what is reserved.
     pub memory: Vec<Region>,
-    pub reserved: Vec<Region>,
     /// Version, and names with places of frames.
     pub gic: Option<(u32, Vec<(&'static str, Region)>)>,
-    /// Kind, registers, and interrupt.
-    pub console: Option<(&'static str, Region, Option<u32>)>,
+    /// `Err`: why the console is to be chosen by hand.
+    pub console: Result<Console, String>,
     pub counter: Option<u32>,
     pub caches: Vec<Cache>,
+    pub left: Vec<Left>,
 }
 
 /// A CPU.
@@ -41,22 +39,18 @@ pub struct Cpu {
     pub release: Option<u64>,
 }
 
-/// A cache; what is `None` is not stated.
-#[derive(Clone, PartialEq)]
-pub struct Cache {
-    pub level: u32,
-    pub kind: &'static str,
-    pub size: Option<u32>,
-    pub line: Option<u32>,
-    pub sets: Option<u32>,
-    pub shared_by: usize,
+/// What the tree has and the file has not.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Left {
+    pub what: String,
+    pub why: String,
 }
 
-impl Cache {
-    /// Returns the number of ways.
-    pub fn ways(&self) -> Option<u32> {
-        let way = self.line?.checked_mul(self.sets?)?;
-        self.size?.checked_div(way).filter(|ways| *ways > 0)
+impl Left {
+    /// Names a device: its node, kind, and registers.
+    pub fn of(node: &Node) -> String {
+        let registers = node.regions.first().map(|it| format!(": {}", text::region(it)));
+        format!("{}{}", described(node), registers.unwrap_or_default())
     }
 }
 
@@ -80,33 +74,41 @@ impl Board {
         if memory.is_empty() {
             return Err(Error::Lacks("memory"));
         }
+        let hole = |it: &Region| Left { what: text::region(it), why: "it is reserved".into() };
+        let holes: Vec<Left> = reserved.iter().map(hole).collect();
+        let (console, uarts) = console::find(root, &all);
+        let (caches, others) = caches::find(&cpu_nodes, &all, model);
         Ok(Self {
             name: root.texts("compatible").first().map(|it| (*it).to_owned()),
             model: root.texts("model").first().map(|it| (*it).to_owned()),
             cpus: cpu_nodes.iter().map(|it| cpu(it)).collect(),
             memory,
-            reserved,
             gic: all.iter().find_map(|it| gic(it)),
-            console: console(root, &all),
+            console,
             counter: all
                 .iter()
                 .filter(|it| it.is_any(&["arm,armv8-timer"]))
                 .find_map(|it| it.number("clock-frequency")),
-            caches: caches(&cpu_nodes, &all),
+            caches,
+            left: [holes, uarts, others, iommus(&all)].concat(),
         })
     }
 }
 
-fn cpu(node: &Node) -> Cpu {
+/// The name of a CPU, such as `Cortex-A53`.
+fn model(node: &Node) -> String {
     let compatible = node.texts("compatible").first().copied().unwrap_or("unknown").to_owned();
     let model = compatible.strip_prefix("arm,").unwrap_or(&compatible);
-    let model = match model.strip_prefix("cortex-") {
+    match model.strip_prefix("cortex-") {
         Some(rest) => format!("Cortex-{}", rest.to_uppercase()),
         None => model.to_owned(),
-    };
+    }
+}
+
+fn cpu(node: &Node) -> Cpu {
     let waits = node.texts("enable-method") == ["spin-table"];
     let release = node.long("cpu-release-addr").filter(|_| waits);
-    Cpu { model, mpidr: node.long("reg").unwrap_or(0), release }
+    Cpu { model: model(node), mpidr: node.long("reg").unwrap_or(0), release }
 }
 
 fn gic(node: &Node) -> Option<(u32, Vec<(&'static str, Region)>)> {
@@ -118,58 +120,15 @@ fn gic(node: &Node) -> Option<(u32, Vec<(&'static str, Region)>)> {
     Some((version, names.iter().copied().zip(node.regions.iter().copied()).collect()))
 }
 
-/// The UART that Linux' console is on, or the first one.
-fn console(root: &Node, all: &[&Node]) -> Option<(&'static str, Region, Option<u32>)> {
-    let kind = |node: &Node| UARTS.iter().find(|(name, _)| node.is_any(&[name])).map(|it| it.1);
-    let path = root.child("chosen").and_then(|it| Some(*it.texts("stdout-path").first()?));
-    let path = path.and_then(|it| it.split(':').next()).map(|path| {
-        let alias = root.child("aliases").and_then(|it| it.texts(path).first().copied());
-        alias.unwrap_or(path)
-    });
-    let chosen = path.and_then(|path| {
-        path.split('/').filter(|it| !it.is_empty()).try_fold(root, |node, name| node.child(name))
-    });
-    let nodes = chosen.into_iter().chain(all.iter().copied());
-    let (kind, node) = nodes.filter_map(|it| Some((kind(it)?, it))).next()?;
-    let interrupt = match node.words("interrupts")[..] {
-        [0, number, _, ..] => number.checked_add(SHARED).filter(|it| *it < 1020),
-        _ => None,
+/// SMMUs and the like.
+fn iommus(all: &[&Node]) -> Vec<Left> {
+    let is_iommu =
+        |it: &&&Node| it.is_on() && it.number("#iommu-cells").is_some() || it.is_any(&SMMUS);
+    let left = |it: &&Node| Left {
+        what: Left::of(it),
+        why: "the hypervisor programs no SMMU: a device of a VM reaches all memory by DMA".into(),
     };
-    Some((kind, *node.regions.first()?, interrupt))
-}
-
-/// The caches of the first CPU, each with the number of CPUs that have it.
-fn caches(cpus: &[&Node], all: &[&Node]) -> Vec<Cache> {
-    let Some(first) = cpus.first() else { return Vec::new() };
-    let read = |node: &Node, level, kind, prefix: &str, shared_by| Cache {
-        level,
-        kind,
-        size: node.number(&format!("{prefix}cache-size")),
-        line: node.number(&format!("{prefix}cache-line-size")),
-        sets: node.number(&format!("{prefix}cache-sets")),
-        shared_by,
-    };
-    let mut caches = vec![read(first, 1, "instruction", "i-", 1), read(first, 1, "data", "d-", 1)];
-    caches.retain(|it| it.size.is_some());
-    let next = |node: &Node| {
-        let handle = node.number("next-level-cache")?;
-        all.iter().copied().find(|it| it.number("phandle") == Some(handle))
-    };
-    // The chain of a tree that is broken may be a ring.
-    let chain = |cpu: &Node| {
-        let mut chain: Vec<&Node> = next(cpu).into_iter().collect();
-        while let Some(more) = chain.last().and_then(|it| next(it)).filter(|_| chain.len() < 4) {
-            chain.push(more);
-        }
-        chain
-    };
-    for (index, node) in chain(first).into_iter().enumerate() {
-        let has = |cpu: &&&Node| chain(cpu).iter().any(|it| std::ptr::eq(*it, node));
-        let shared_by = cpus.iter().filter(has).count();
-        let level = node.number("cache-level").unwrap_or(index as u32 + 2);
-        caches.push(read(node, level, "unified", "", shared_by));
-    }
-    caches
+    all.iter().filter(is_iommu).map(left).collect()
 }
 
 /// Returns the banks without a hole.

@@ -1,11 +1,14 @@
 //! Writes a platform file out of the device tree with which Linux boots on a board.
 //!
-//! What the tree states is taken from it; for what it does not state the file has a comment that says what to fill in.
+//! What the tree states is taken from it; for what it does not state the file has a comment that says what to fill in,
+//! and one for what it states and has no place there.
 //! [`import`] never invents a value.
 
 #![forbid(unsafe_code)]
 
 mod board;
+mod caches;
+mod console;
 mod text;
 mod tree;
 
@@ -33,6 +36,8 @@ pub struct Imported {
     pub text: String,
     /// What the tree does not state: each is a comment in the text, too.
     pub open: Vec<String>,
+    /// What the tree has and the file has not, and why: each is a comment in the text, too.
+    pub left: Vec<(String, String)>,
 }
 
 /// Returns the platform file for the machine of this flattened device tree.

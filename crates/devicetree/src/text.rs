@@ -3,13 +3,16 @@
 use std::fmt::Write;
 
 use crate::Imported;
-use crate::board::{Board, Cache, Cpu};
+use crate::board::{Board, Cpu, Left};
+use crate::caches::Cache;
+use crate::console::Console;
 use crate::tree::Region;
 
 /// Writes the file.
 pub fn write(board: &Board) -> Imported {
     let mut out = Out { text: String::new(), open: Vec::new() };
-    out.line("# Out of a device tree of Linux. What it does not state is marked with `fill in`.");
+    out.line("# Out of a device tree of Linux. What it does not state is marked with `fill in`,");
+    out.line("# and what it has and this file has not, with `left out`.");
     let name = board.name.as_deref().unwrap_or("my-board");
     out.line(&format!("name = {}", quoted(name)));
     let about = board.model.as_deref().unwrap_or(name);
@@ -23,12 +26,9 @@ pub fn write(board: &Board) -> Imported {
     for bank in &board.memory {
         out.line(&format!("\n[[memory]]\nstart = {:#x}\nsize = {}", bank.start, size(bank.size)));
     }
-    for hole in &board.reserved {
-        out.line(&format!("# left out, because it is reserved: {}", region(hole)));
-    }
     gic(&mut out, board);
     match &board.console {
-        Some((kind, registers, interrupt)) => {
+        Ok(Console { kind, registers, interrupt }) => {
             let Region { start, size: bytes } = registers;
             let bytes = size(*bytes);
             out.line(&format!(
@@ -39,10 +39,7 @@ pub fn write(board: &Board) -> Imported {
                 None => out.open("interrupt = 33", "INTID of the UART: 32 and its SPI"),
             }
         }
-        None => out.open(
-            "[console]",
-            "the tree has no UART that the hypervisor drives (PL011, or that of the ZynqMP)",
-        ),
+        Err(why) => out.open("[console]", &comment(why)),
     }
     board.caches.iter().for_each(|it| cache(&mut out, it));
     if !board.caches.iter().any(|it| it.shared_by > 1) {
@@ -56,7 +53,16 @@ pub fn write(board: &Board) -> Imported {
         "what the hypervisor takes: docs/how-to/port-a-board.md says how to measure",
     );
     out.open("[bandwidth]", "what counts memory accesses, for limits on them");
-    Imported { text: out.text, open: out.open }
+    if !board.left.is_empty() {
+        out.line("");
+    }
+    let mut left = Vec::new();
+    for Left { what, why } in &board.left {
+        let (what, why) = (comment(what), comment(why));
+        out.line(&format!("# left out: {what}: {why}"));
+        left.push((what, why));
+    }
+    Imported { text: out.text, open: out.open, left }
 }
 
 struct Out {
@@ -135,7 +141,8 @@ fn cache(out: &mut Out, cache: &Cache) {
     }
 }
 
-fn region(region: &Region) -> String {
+/// Registers or memory.
+pub fn region(region: &Region) -> String {
     format!("start = {:#x}, size = {}", region.start, size(region.size))
 }
 
@@ -143,6 +150,11 @@ fn size(bytes: u64) -> String {
     let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
     let unit = units.iter().find(|(bits, _)| bytes > 0 && bytes.trailing_zeros() >= *bits);
     unit.map_or(format!("\"{bytes}B\""), |(bits, unit)| format!("\"{}{unit}\"", bytes >> bits))
+}
+
+/// A text that stays in its line.
+fn comment(text: &str) -> String {
+    text.chars().filter(|it| !it.is_control()).collect()
 }
 
 /// A text of TOML, with nothing in it that would end it.

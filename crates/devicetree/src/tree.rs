@@ -124,11 +124,14 @@ impl Node {
         parts.filter_map(|part| std::str::from_utf8(part).ok()).collect()
     }
 
+    /// Returns true if it is not switched off.
+    pub fn is_on(&self) -> bool {
+        self.texts("status").first().is_none_or(|it| ["okay", "ok"].contains(it))
+    }
+
     /// Returns true if it is one of these devices, and not switched off.
     pub fn is_any(&self, names: &[&str]) -> bool {
-        let status = self.texts("status");
-        let is_on = status.first().is_none_or(|it| ["okay", "ok"].contains(it));
-        is_on && self.texts("compatible").iter().any(|it| names.contains(it))
+        self.is_on() && self.texts("compatible").iter().any(|it| names.contains(it))
     }
 
     /// Returns the child of this name.

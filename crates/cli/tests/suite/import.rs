@@ -21,6 +21,41 @@ fn what_is_no_device_tree_is_refused() {
     sandbox.bulkhead(&["import", "dtb", "plan.dts"]).assert_refused(&parts);
 }
 
+/// A tree with a UART that the hypervisor does not drive.
+const TREE: &str = r#"/dts-v1/;
+/ {
+	#address-cells = <1>;
+	#size-cells = <1>;
+	cpus {
+		#address-cells = <1>;
+		#size-cells = <0>;
+		cpu@0 { device_type = "cpu"; compatible = "arm,cortex-a53"; reg = <0>; };
+	};
+	memory@80000000 { device_type = "memory"; reg = <0x80000000 0x40000000>; };
+	serial@1000 { compatible = "ns16550a"; reg = <0x1000 0x1000>; };
+};
+"#;
+
+/// Compiles [`TREE`].
+fn compile(sandbox: &testing::Sandbox, to: &str) {
+    sandbox.write("board.dts", TREE);
+    let mut dtc = std::process::Command::new("dtc");
+    dtc.args(["-q", "-O", "dtb", "-o"]).args([sandbox.path(to), sandbox.path("board.dts")]);
+    assert!(dtc.status().expect("dtc starts").success());
+}
+
+#[test]
+fn what_has_no_place_in_a_platform_file_is_listed() {
+    let sandbox = sandbox!();
+    compile(&sandbox, "board.dtb");
+    let result = sandbox.bulkhead(&["import", "dtb", "board.dtb", "-o", "board.toml"]);
+    result.assert_status(0);
+    let uart = "serial@1000 (ns16550a): start = 0x1000, size = \"4KiB\"";
+    assert!(result.stdout.contains(&format!("\nleft out:\n  {uart}: ")), "{}", result.stdout);
+    let json = sandbox.bulkhead(&["import", "dtb", "board.dtb", "--json"]).json();
+    assert_eq!(json["left_out"][0]["what"], uart);
+}
+
 /// The files of `crates/import/tests/files`.
 macro_rules! file {
     ($name:literal) => {
