@@ -5,6 +5,7 @@ mod systems;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use lab::load;
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -38,14 +39,14 @@ pub enum From {
 #[command(after_help = "\
 Examples:
   bulkhead import dtb board.dtb -o my-board.toml
-  ssh board cat /sys/firmware/fdt > board.dtb            the tree of a board on which Linux runs
+  ssh board cat /sys/firmware/fdt | bulkhead import dtb -    the tree of a board on which Linux runs
 
-Exit status: 0 written, 2 bad input.")]
+Exit status: 0 written, 2 bad input, or another file is in the way.")]
 pub struct DtbOptions {
-    /// Flattened device tree (.dtb)
+    /// Flattened device tree (.dtb); `-` is the standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// The platform file; `-` is the standard output
+    /// The platform file, which replaces no other file; `-` is the standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
 }
@@ -78,18 +79,25 @@ pub fn import(options: &ImportOptions, as_json: bool) -> Result<Status, Failure>
     }
 }
 
+/// Writes a file, unless it is the standard output; returns its path. The marks of a file that is there may have been
+/// filled in by hand: it is not replaced by another one.
+fn written<'t>(output: &'t Path, text: &str) -> Result<Option<&'t Path>, Failure> {
+    if output == Path::new("-") {
+        return Ok(None);
+    }
+    keep::other(output, text.as_bytes(), "name another file, and compare the two")?;
+    image::write(output, text.as_bytes())?;
+    Ok(Some(output))
+}
+
 fn dtb(options: &DtbOptions, as_json: bool) -> Result<Status, Failure> {
     keep::files(&options.output, [options.file.as_path()])?;
-    let bytes = std::fs::read(&options.file).map_err(|error| {
-        Failure::new("cannot-read", format!("cannot read {}: {error}", options.file.display()))
-    })?;
+    let bytes = load::bytes_or_standard_input(&options.file)?;
     let imported = devicetree::import(&bytes).map_err(|error| {
-        Failure::new("not-a-device-tree", format!("{}: {error}", options.file.display()))
+        let name = load::name_or_standard_input(&options.file);
+        Failure::new("not-a-device-tree", format!("{name}: {error}"))
     })?;
-    let target = Some(options.output.as_path()).filter(|it| *it != Path::new("-"));
-    if let Some(target) = target {
-        image::write(target, imported.text.as_bytes())?;
-    }
+    let target = written(&options.output, &imported.text)?;
     let file = target.map(|it| it.display().to_string());
     let left_out = imported.left.iter().map(|(what, why)| LeftOut { what, why });
     match &file {

@@ -1,4 +1,4 @@
-//! No output replaces an input.
+//! No output replaces an input, or a file that the user may have completed.
 
 use std::path::Path;
 
@@ -23,6 +23,9 @@ pub fn description(target: &Path, file: &Path) -> Result<(), Failure> {
     let named = named.iter().map(|it| it.as_path());
     unless_one_of(target, named, "a file that the description names")
 }
+
+/// Refuses a target that is there with other contents than these.
+pub use lab::template::refuse_other as other;
 
 fn unless_one_of<'f>(
     target: &Path,

@@ -92,7 +92,7 @@ pub fn read(file: &Path) -> Result<Input, Failure> {
         _ if is_standard_input(file) => Err(Failure::new(
             "no-file",
             "this command needs a file: what it writes has its name and place\n\
-             help: only `bulkhead check -` and `bulkhead diff` read the standard input",
+             help: of the commands for descriptions, only `check` and `diff` read the standard input",
         )),
         _ => {
             // A file that is not there is the more likely mistake than its name.
@@ -122,14 +122,38 @@ pub fn read_or_standard_input(file: &Path) -> Result<Input, Failure> {
     if !is_standard_input(file) {
         return read(file);
     }
+    let text = text_or_standard_input(file)?;
+    let name = name_or_standard_input(file);
+    match text.trim_start().starts_with("/dts-v1/") {
+        true => Ok(Input::Plan(Box::new(Plan::from_dts(&name, &text)?))),
+        false => described(&name, &text, Path::new(".")),
+    }
+}
+
+/// Returns the bytes of a file, or those of the standard input if that is `-`.
+pub fn bytes_or_standard_input(file: &Path) -> Result<Vec<u8>, Failure> {
+    if !is_standard_input(file) {
+        return bytes(file);
+    }
     let mut bytes = Vec::new();
     io::stdin().lock().read_to_end(&mut bytes).map_err(|error| {
         Failure::new("cannot-read", format!("cannot read the standard input: {error}"))
     })?;
-    let (name, text) = ("<stdin>", utf8(Path::new("the standard input"), bytes)?);
-    match text.trim_start().starts_with("/dts-v1/") {
-        true => Ok(Input::Plan(Box::new(Plan::from_dts(name, &text)?))),
-        false => described(name, &text, Path::new(".")),
+    Ok(bytes)
+}
+
+/// The same as text.
+pub fn text_or_standard_input(file: &Path) -> Result<String, Failure> {
+    let bytes = bytes_or_standard_input(file)?;
+    let is_input = file == Path::new(STANDARD_INPUT);
+    utf8(if is_input { Path::new("the standard input") } else { file }, bytes)
+}
+
+/// Returns the name of a file in messages.
+pub fn name_or_standard_input(file: &Path) -> String {
+    match file == Path::new(STANDARD_INPUT) {
+        true => "<stdin>".into(),
+        false => file.display().to_string(),
     }
 }
 

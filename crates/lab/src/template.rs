@@ -12,6 +12,9 @@ pub const FILE: &str = "system.toml";
 /// How descriptions of the project name files of the folder `build`.
 const BUILD: &str = "\"../build/";
 
+/// What to do about a file of another system.
+const IN_THE_WAY: &str = "name another folder, or remove the file";
+
 /// A system to begin with.
 #[derive(Clone, Copy, Debug)]
 pub struct Template {
@@ -140,9 +143,9 @@ impl Template {
             files.insert(folder.join(guest), bytes);
         }
         let description = folder.join(FILE);
-        refuse_other(&description, self.description().as_bytes())?;
+        refuse_other(&description, self.description().as_bytes(), IN_THE_WAY)?;
         for (path, bytes) in &files {
-            refuse_other(path, bytes)?;
+            refuse_other(path, bytes, IN_THE_WAY)?;
         }
         for (path, bytes) in &files {
             image::write(path, bytes)?;
@@ -152,15 +155,17 @@ impl Template {
     }
 }
 
-/// Refuses to replace a file with other contents.
-fn refuse_other(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let is_free = fs::symlink_metadata(path).is_err();
+/// Refuses to replace a file that has other contents than these; `help` says what to do. A device has no contents.
+///
+/// # Errors
+///
+/// There is such a file, or a link to nowhere.
+pub fn refuse_other(path: &Path, bytes: &[u8], help: &str) -> Result<(), Failure> {
+    let is_free = fs::symlink_metadata(path).is_err() || image::is_special(path);
     if is_free || fs::read(path).is_ok_and(|there| there == bytes) {
         return Ok(());
     }
-    let message = format!(
-        "{} is there already, and nothing is replaced\nhelp: name another folder, or remove the file",
-        path.display()
-    );
+    let message =
+        format!("{} is there already, and nothing is replaced\nhelp: {help}", path.display());
     Err(Failure::new("output", message))
 }

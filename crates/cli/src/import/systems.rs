@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use clap::Args;
 use import::{Imported, Left};
+use lab::load;
 use serde::Serialize;
 use system::diagnostic::Source;
 
+use super::written;
 use crate::failure::Failure;
 use crate::json;
 use crate::keep;
@@ -25,15 +27,15 @@ Examples:
   bulkhead import xl linux.cfg rt.cfg -o system.toml
   bulkhead import xl *.cfg --rtds start.sh -o system.toml    with the lines `xl sched-rtds` of start.sh
 
-Exit status: 0 written, 2 bad input.")]
+Exit status: 0 written, 2 bad input, or another file is in the way.")]
 pub struct XlOptions {
-    /// Files of domains (.cfg)
+    /// Files of domains (.cfg); `-` is the standard input
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// A script with `xl sched-rtds -d DOMAIN -v VCPU -p PERIOD -b BUDGET`; may be given several times
     #[arg(long, value_name = "SCRIPT")]
     pub rtds: Vec<PathBuf>,
-    /// The description; `-` is the standard output
+    /// The description, which replaces no other file; `-` is the standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
 }
@@ -48,12 +50,12 @@ pub struct XlOptions {
 Example:
   bulkhead import jailhouse linux-demo.c inmate-demo.c -o system.toml
 
-Exit status: 0 written, 2 bad input.")]
+Exit status: 0 written, 2 bad input, or another file is in the way.")]
 pub struct JailhouseOptions {
-    /// Sources of cells (.c), not of the root cell
+    /// Sources of cells (.c), not of the root cell; `-` is the standard input
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// The description; `-` is the standard output
+    /// The description, which replaces no other file; `-` is the standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
 }
@@ -82,6 +84,7 @@ struct LeftOut<'d> {
 /// Reads domains of Xen.
 pub fn xl(options: &XlOptions, as_json: bool) -> Result<Status, Failure> {
     let read = options.files.iter().chain(&options.rtds);
+    once(read.clone())?;
     keep::files(&options.output, read.map(PathBuf::as_path))?;
     let imported = import::xl(&sources(&options.files)?, &sources(&options.rtds)?)?;
     write(&imported, &options.output, as_json)
@@ -89,25 +92,30 @@ pub fn xl(options: &XlOptions, as_json: bool) -> Result<Status, Failure> {
 
 /// Reads cells of Jailhouse.
 pub fn jailhouse(options: &JailhouseOptions, as_json: bool) -> Result<Status, Failure> {
+    once(options.files.iter())?;
     keep::files(&options.output, options.files.iter().map(PathBuf::as_path))?;
     write(&import::jailhouse(&sources(&options.files)?)?, &options.output, as_json)
 }
 
+/// Refuses a standard input that is named twice: it can be read once.
+fn once<'f>(files: impl Iterator<Item = &'f PathBuf>) -> Result<(), Failure> {
+    if files.filter(|it| *it == Path::new("-")).count() > 1 {
+        let message = "the standard input (`-`) is named twice\nhelp: name files for the others";
+        return Err(Failure::new("cannot-read", message));
+    }
+    Ok(())
+}
+
 fn sources(files: &[PathBuf]) -> Result<Vec<Arc<Source>>, Failure> {
-    let read = |file: &PathBuf| match std::fs::read_to_string(file) {
-        Ok(text) => Ok(Source::new(file.display().to_string(), text)),
-        Err(error) => {
-            Err(Failure::new("cannot-read", format!("cannot read {}: {error}", file.display())))
-        }
+    let read = |file: &PathBuf| {
+        let text = load::text_or_standard_input(file)?;
+        Ok(Source::new(load::name_or_standard_input(file), text))
     };
     files.iter().map(read).collect()
 }
 
 fn write(imported: &Imported, output: &Path, as_json: bool) -> Result<Status, Failure> {
-    let target = Some(output).filter(|it| *it != Path::new("-"));
-    if let Some(target) = target {
-        image::write(target, imported.text.as_bytes())?;
-    }
+    let target = written(output, &imported.text)?;
     let file = target.map(|it| it.display().to_string());
     let left_out = imported.left.iter().map(|Left { file, line, what, why }| LeftOut {
         file,

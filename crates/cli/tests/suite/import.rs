@@ -1,6 +1,7 @@
 //! `bulkhead import`; what it takes out of the files is tested in `crates/devicetree` and `crates/import`.
 
 use std::fs;
+use std::io::Write;
 
 use testing::sandbox;
 
@@ -170,6 +171,7 @@ vcpu = [{ pcpu = 3 }]
         sandbox.write(name, "");
     }
     let again = |import: &[&str], answers: &[(&str, &str)]| {
+        let _ = fs::remove_file(sandbox.path("again.toml"));
         sandbox.bulkhead(&[import, &["-o", "again.toml"]].concat()).assert_status(0);
         let text = fs::read_to_string(sandbox.path("again.toml")).expect("it is written");
         let text = filled(&text, answers).replace("../", "");
@@ -218,6 +220,55 @@ fn mistakes_in_files_of_other_systems_have_their_place() {
     sandbox.write("a.c", "struct { int cpus[1]; } config = {\n\t.cpus = { CPUS },\n");
     let parts = ["error[c-syntax]: expected", "a.c:2:18"];
     sandbox.bulkhead(&["import", "jailhouse", "a.c"]).assert_refused(&parts);
+}
+
+/// Returns the answer of the command to these bytes on its standard input.
+fn given(sandbox: &testing::Sandbox, arguments: &[&str], input: &[u8]) -> testing::Result {
+    let mut command = sandbox.command(arguments);
+    let mut child = command.stdin(std::process::Stdio::piped()).spawn().expect("it starts");
+    // One that refuses its arguments reads nothing.
+    let _ = child.stdin.take().expect("a pipe").write_all(input);
+    testing::Result::of(child.wait_with_output().expect("it ends"))
+}
+
+#[test]
+fn imports_read_the_standard_input() {
+    let sandbox = sandbox!();
+    compile(&sandbox, "board.dtb");
+    sandbox.write("a.cfg", file!("control.cfg"));
+    sandbox.write("a.c", file!("inmate-cell.c"));
+    for (kind, file) in [("dtb", "board.dtb"), ("xl", "a.cfg"), ("jailhouse", "a.c")] {
+        let bytes = fs::read(sandbox.path(file)).expect("a file");
+        let from_file = sandbox.bulkhead(&["import", kind, file]);
+        from_file.assert_status(0);
+        let piped = given(&sandbox, &["import", kind, "-"], &bytes);
+        assert_eq!(piped.stdout.replace("<stdin>", file), from_file.stdout, "{}", piped.stderr);
+        let refused = given(&sandbox, &["import", kind, "-", "-o", "new.toml"], b"\x00(");
+        refused.assert_refused(&["<stdin>"]);
+    }
+    let twice = given(&sandbox, &["import", "xl", "-", "--rtds", "-"], b"");
+    twice.assert_refused(&["the standard input (`-`) is named twice", "help:"]);
+}
+
+#[test]
+fn imports_replace_no_file_that_was_completed() {
+    let sandbox = sandbox!();
+    compile(&sandbox, "board.dtb");
+    sandbox.write("a.cfg", file!("control.cfg"));
+    sandbox.write("a.c", file!("inmate-cell.c"));
+    for (kind, file) in [("dtb", "board.dtb"), ("xl", "a.cfg"), ("jailhouse", "a.c")] {
+        let import = ["import", kind, file, "-o", "new.toml"];
+        sandbox.bulkhead(&import).assert_status(0);
+        sandbox.bulkhead(&import).assert_status(0);
+        let text = fs::read_to_string(sandbox.path("new.toml")).expect("it is written");
+        let completed = format!("{text}# completed\n");
+        sandbox.write("new.toml", &completed);
+        let refused = ["new.toml is there already, and nothing is replaced", "help: name another"];
+        sandbox.bulkhead(&import).assert_refused(&refused);
+        assert_eq!(fs::read_to_string(sandbox.path("new.toml")).expect("text"), completed);
+        sandbox.bulkhead(&["import", kind, file, "-o", "/dev/null"]).assert_status(0);
+        fs::remove_file(sandbox.path("new.toml")).expect("removed");
+    }
 }
 
 #[test]
