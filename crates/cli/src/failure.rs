@@ -3,9 +3,11 @@
 use std::io;
 use std::path::Path;
 
+use lab::load;
 use lab::made::Made;
 use lab::verdicts::of_failure;
 use serde::Serialize;
+use system::description::default_name;
 use system::diagnostic::{Entry, Errors, Style};
 
 use crate::format::Format;
@@ -44,7 +46,8 @@ impl Failure {
         if format == Format::Json {
             let made = judged.map(|(command, _)| Made::now(command));
             let file = judged.map(|(_, file)| file.display().to_string());
-            let _ = json::print(&Report { ok: false, file, errors: self.entries(), made });
+            let system = judged.and_then(|(_, file)| system_of(file));
+            let _ = json::print(&Report { ok: false, file, system, errors: self.entries(), made });
             return status;
         }
         // People read why in the log of their checks, and tools in the document.
@@ -86,6 +89,14 @@ impl Failure {
     }
 }
 
+/// Returns the name of the system in a file that cannot be read; the standard input has none.
+fn system_of(file: &Path) -> Option<String> {
+    let name = file.file_name()?.to_str()?;
+    // Of `system.plan.dts`, too.
+    let stem = name.split('.').next().filter(|stem| !stem.is_empty() && *stem != "-")?;
+    Some(default_name(Path::new(stem), load::folder(file)))
+}
+
 /// A message without a place; its help stands behind it.
 fn entry(code: &'static str, text: &str) -> Entry {
     let (message, help) = match text.split_once("\nhelp: ") {
@@ -101,6 +112,9 @@ struct Report {
     /// The file that should have been judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
+    /// The name of the system, unless the file says another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system: Option<String>,
     errors: Vec<Entry>,
     #[serde(skip_serializing_if = "Option::is_none")]
     made: Option<Made>,

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use system::description::folder_name;
+
 use crate::failure::Failure;
 use crate::hypervisor;
 
@@ -67,12 +69,27 @@ pub const TEMPLATES: [Template; 4] = [
 ];
 
 impl Template {
-    /// Returns the description as it is in a folder of its own.
-    fn description(&self) -> String {
+    /// Returns the description as it is in a folder of its own, whose name is that of the system: results of two systems
+    /// are not taken for those of one.
+    fn description(&self, folder: &Path) -> String {
+        let given = folder.file_name().map(|name| name.to_string_lossy().into_owned());
+        let name = given.or_else(|| folder_name(folder)).unwrap_or_else(|| self.name.to_owned());
+        let is_plain = |it: &char| !it.is_control() && !['"', '\\'].contains(it);
+        let name: String = name.chars().filter(is_plain).collect();
         let lines = self.text.lines().filter(|line| line.trim() != "#   make demo");
         let text: String = lines.map(|line| format!("{line}\n")).collect();
         // Files that commands write go into the folder, too.
-        text.replace(BUILD, "\"").replace(self.file, FILE).replace(" build/", " ")
+        let text = text.replace(BUILD, "\"").replace(self.file, FILE).replace(" build/", " ");
+        // The name stands before the platform and all tables, in place of the one that is there.
+        let is_next = |line: &&str| line.starts_with("platform") || line.starts_with('[');
+        let next = text.lines().position(|line| is_next(&line)).unwrap_or(0);
+        let (head, rest): (Vec<_>, Vec<_>) =
+            text.lines().enumerate().partition(|(index, _)| *index < next);
+        let head = head.into_iter().filter(|(_, line)| !line.starts_with("name = "));
+        let head = head.map(|(_, line)| line.to_owned());
+        let lines = head.chain([format!("name = \"{name}\"")]);
+        let lines = lines.chain(rest.into_iter().map(|(_, line)| line.to_owned()));
+        lines.map(|line| format!("{line}\n")).collect()
     }
 
     /// Returns the first template whose guests are all here; where none is, the first.
@@ -143,14 +160,15 @@ impl Template {
             files.insert(folder.join(guest), bytes);
         }
         let description = folder.join(FILE);
-        refuse_other(&description, self.description().as_bytes(), IN_THE_WAY)?;
+        let text = self.description(folder);
+        refuse_other(&description, text.as_bytes(), IN_THE_WAY)?;
         for (path, bytes) in &files {
             refuse_other(path, bytes, IN_THE_WAY)?;
         }
         for (path, bytes) in &files {
             image::write(path, bytes)?;
         }
-        image::write(&description, self.description().as_bytes())?;
+        image::write(&description, text.as_bytes())?;
         Ok([description].into_iter().chain(files.into_keys()).collect())
     }
 }

@@ -32,6 +32,7 @@ pub use link::Link;
 pub use locks::{Resource, Section};
 pub use objective::{Aim, Objective};
 use policy::color::ColorSet;
+pub use read::{default_name, folder_name};
 pub use serial_line::SerialLine;
 use units::{Bytes, Duration};
 

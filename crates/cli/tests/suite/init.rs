@@ -44,6 +44,9 @@ fn each_template_can_be_checked_and_planned_in_a_folder_of_its_own() {
         for left in ["build/", "systems/", "make "] {
             assert!(!text.contains(left), "{template}: {left}");
         }
+        // Results of two systems that began here are not taken for those of one.
+        let name = text.lines().find(|line| line.starts_with("name = "));
+        assert_eq!(name, Some("name = \"one\""), "{text}");
         // All that it boots is in the folder, which can be moved.
         fs::rename(sandbox.path("new/one"), sandbox.path("moved")).expect("it moves");
         let kernels = text.lines().filter_map(|line| line.strip_prefix("kernel = \""));

@@ -97,6 +97,36 @@ fn a_changed_description_is_shown_as_a_changed_bound() {
 }
 
 #[test]
+fn two_files_called_system_toml_are_two_systems() {
+    let sandbox = sandbox!();
+    described(&sandbox, "1ms");
+    let text = fs::read_to_string(sandbox.path("pilot.toml")).expect("a description");
+    let unnamed = text.replace("name = \"pilot\"\n", "");
+    let check = |folder: &str, file: &str, name: &str| {
+        let mut command = sandbox.command(&["check", file, "--json"]);
+        let output = command.current_dir(sandbox.path(folder)).output().expect("it starts");
+        sandbox.write(name, std::str::from_utf8(&output.stdout).expect("text"));
+    };
+    for folder in ["arm", "drive"] {
+        fs::create_dir(sandbox.path(folder)).expect("a folder");
+        sandbox.write(&format!("{folder}/system.toml"), &unnamed);
+        check(folder, "system.toml", &format!("{folder}.json"));
+        sandbox.bulkhead(&["plan", &format!("{folder}/system.toml")]).assert_status(0);
+        check(folder, "system.plan.dts", &format!("{folder}-plan.json"));
+        sandbox.write(&format!("{folder}/system.toml"), "nane = ");
+        check(".", &format!("{folder}/system.toml"), &format!("{folder}-broken.json"));
+    }
+    let documents =
+        ["", "-plan", "-broken"].map(|it| [format!("arm{it}.json"), format!("drive{it}.json")]);
+    let documents: Vec<&str> = documents.iter().flatten().map(String::as_str).collect();
+    let result = sandbox.bulkhead(&[&["view", "-o", "site", "--json"], &documents[..]].concat());
+    result.assert_status(0);
+    let document = result.json();
+    assert_eq!(document["systems"], serde_json::json!(["arm", "drive"]));
+    assert_eq!(document["results"], 6);
+}
+
+#[test]
 fn what_is_no_result_is_refused_with_nothing_changed() {
     let sandbox = sandbox!();
     checked(&sandbox, "1ms", DAY, "good.json");

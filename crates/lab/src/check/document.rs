@@ -17,6 +17,8 @@ pub struct Document<'a> {
     pub deadlines_checked: bool,
     /// The file, as the user names it.
     pub file: &'a str,
+    /// The name of the system.
+    pub system: &'a str,
     /// What the plan gives the VMs, if the machine can have a plan.
     pub vms: Vec<PlannedVm<'a>>,
     /// The colours of the hypervisor's own code and data, if the plan limits them.
@@ -47,6 +49,7 @@ impl<'a> Document<'a> {
             ok: checked.is_ok(),
             deadlines_checked: checked.described.is_some(),
             file: &checked.file,
+            system: checked.name(),
             vms: plan.map(planned_vms).unwrap_or_default(),
             hypervisor_colors: plan.and_then(hypervisor_colors),
             missing_files: &checked.missing,

@@ -93,12 +93,14 @@ fn parsed<T: DeserializeOwned>(text: &str) -> Result<T, String> {
 #[derive(Deserialize)]
 struct Failed {
     file: Option<String>,
+    /// Older versions do not say it.
+    system: Option<String>,
 }
 
 impl Failed {
     fn entry(self, path: &Path, message: Option<String>) -> Entry {
         Entry {
-            name: stem(self.file.as_deref(), path),
+            name: self.system.unwrap_or_else(|| stem(self.file.as_deref(), path)),
             verdict: "failed".into(),
             good: Some(false),
             failures: message.into_iter().collect(),
@@ -327,6 +329,8 @@ impl Run {
 struct Check {
     ok: bool,
     file: String,
+    /// Older versions say it in `report` only, of which plans have none.
+    system: Option<String>,
     report: Option<Summary>,
     analysis: Analysis,
 }
@@ -381,7 +385,7 @@ struct CheckedTask {
 }
 
 impl Check {
-    /// Plans have no summary: their files name them. The standard input has no name but that of the document.
+    /// The standard input may have no name but that of the document.
     fn entry(self, path: &Path) -> Entry {
         let task = |vm: &str, it: CheckedTask| Timed {
             subject: Subject::Task { vm: vm.to_owned(), name: it.task },
@@ -397,8 +401,10 @@ impl Check {
             (true, None) => ("sound; deadlines not checked".into(), None),
             (ok, _) => (words(ok, "schedulable", "not schedulable"), Some(ok)),
         };
+        let name = self.system.or(self.report.map(|it| it.system));
+        let name = name.filter(|it| it != "<stdin>");
         Entry {
-            name: self.report.map_or_else(|| stem(Some(&self.file), path), |it| it.system),
+            name: name.unwrap_or_else(|| stem(Some(&self.file), path)),
             verdict,
             good,
             timed: tasks.chain(chains).collect(),

@@ -21,6 +21,25 @@ pub(super) fn system(file: &str, text: &str, folder: &Path) -> Result<System, Er
     document.finish(system)
 }
 
+/// The name of a description that says no more than that it is one.
+const GENERIC: &str = "system";
+
+/// Returns the name of the system in a file that does not say it: that of the file; of its folder if it is called
+/// `system.toml`, as many are.
+pub fn default_name(file: &Path, folder: &Path) -> String {
+    let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    match stem {
+        Some(stem) if stem != GENERIC => stem,
+        _ => folder_name(folder).unwrap_or_else(|| GENERIC.into()),
+    }
+}
+
+/// Returns the name of a folder, which may be given as `.`.
+pub fn folder_name(folder: &Path) -> Option<String> {
+    let folder = folder.canonicalize().ok()?;
+    Some(folder.file_name()?.to_string_lossy().into_owned())
+}
+
 fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
     let name = at.string("name").map(|name| name.value);
     let platform = self::platform(at, folder);
@@ -77,10 +96,9 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
         link::check(links, &read).into_iter().for_each(|mistake| at.add(mistake));
     }
     let vms: Vec<_> = vms.into_iter().collect::<Option<_>>()?;
-    let stem = Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let (platform, hypervisor) = platform?;
     Some(System {
-        name: name.or(stem).unwrap_or_else(|| "system".into()),
+        name: name.unwrap_or_else(|| default_name(Path::new(file), folder)),
         folder: folder.to_owned(),
         platform,
         hypervisor_memory: hypervisor.memory,
