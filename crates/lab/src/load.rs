@@ -145,13 +145,13 @@ pub fn bytes_or_standard_input(file: &Path) -> Result<Vec<u8>, Failure> {
 /// The same as text.
 pub fn text_or_standard_input(file: &Path) -> Result<String, Failure> {
     let bytes = bytes_or_standard_input(file)?;
-    let is_input = file == Path::new(STANDARD_INPUT);
+    let is_input = is_standard_input(file);
     utf8(if is_input { Path::new("the standard input") } else { file }, bytes)
 }
 
 /// Returns the name of a file in messages.
 pub fn name_or_standard_input(file: &Path) -> String {
-    match file == Path::new(STANDARD_INPUT) {
+    match is_standard_input(file) {
         true => "<stdin>".into(),
         false => file.display().to_string(),
     }
