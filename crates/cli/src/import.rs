@@ -10,9 +10,9 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::json;
-use crate::keep;
 use crate::output;
 use crate::status::Status;
+use lab::keep;
 use systems::{JailhouseOptions, XlOptions};
 
 /// Write a platform file or a description out of files of another system

@@ -15,7 +15,6 @@ mod help;
 mod import;
 mod init;
 mod json;
-mod keep;
 mod measure;
 mod output;
 mod overview;

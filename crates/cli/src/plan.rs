@@ -18,10 +18,10 @@ use verdict::Verdict;
 use crate::check::chains;
 use crate::failure::Failure;
 use crate::json;
-use crate::keep;
 use crate::output;
 use crate::overview;
 use crate::status::Status;
+use lab::keep;
 use written::Written;
 
 pub use options::PlanOptions;

@@ -23,11 +23,11 @@ use qemu::Next;
 use crate::failure::Failure;
 use crate::format::Format;
 use crate::json;
-use crate::keep;
 use crate::output;
 use crate::signals::Signals;
 use crate::status::Status;
 use interactive::Interactive;
+use lab::keep;
 pub use options::{On, RunOptions};
 use view::View;
 

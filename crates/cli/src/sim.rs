@@ -21,11 +21,11 @@ pub use options::SimOptions;
 
 use crate::failure::Failure;
 use crate::json;
-use crate::keep;
 use crate::output;
 use crate::signals::Signals;
 use crate::status::Status;
 use forecast::Forecast;
+use lab::keep;
 use options::Until;
 use progress::Progress;
 

@@ -19,11 +19,11 @@ use trace::live::View;
 
 use crate::failure::Failure;
 use crate::json;
-use crate::keep;
 use crate::output;
 use crate::run::{On, TICK, text};
 use crate::signals::Signals;
 use crate::status::Status;
+use lab::keep;
 pub use options::TopOptions;
 use screen::Screen;
 

@@ -266,8 +266,10 @@ fn the_recipes_for_ci_show_what_a_change_does() {
         (indented(block(gitlab, "yaml"), "    - |"), "check.xml"),
     ];
     for (script, document) in scripts {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = |name: &str| folder.path().join(name);
+        let parent = tempfile::tempdir().expect("a folder");
+        let folder = parent.path().join("pilot");
+        fs::create_dir(&folder).expect("a folder");
+        let path = |name: &str| folder.join(name);
         let program = Path::new(env!("CARGO_BIN_EXE_bulkhead")).parent().expect("a folder");
         let search = format!("{}:{}", program.display(), std::env::var("PATH").expect("a path"));
         let run = |script: &str, base: &str| {

@@ -31,6 +31,7 @@ pub mod explain;
 mod failure;
 pub mod header;
 pub mod hypervisor;
+pub mod keep;
 pub mod kvm;
 pub mod load;
 pub mod made;

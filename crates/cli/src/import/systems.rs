@@ -12,9 +12,9 @@ use system::diagnostic::Source;
 use super::written;
 use crate::failure::Failure;
 use crate::json;
-use crate::keep;
 use crate::output;
 use crate::status::Status;
+use lab::keep;
 
 /// Write a description out of domains of Xen, given by their files for `xl create`
 ///

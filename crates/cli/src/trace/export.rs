@@ -11,9 +11,9 @@ use units::Duration;
 use super::options::{ExportOptions, Format};
 use crate::failure::Failure;
 use crate::json;
-use crate::keep;
 use crate::output;
 use crate::status::Status;
+use lab::keep;
 
 /// Runs the command.
 pub fn export(options: &ExportOptions, as_json: bool) -> Result<Status, Failure> {

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use lab::load;
 use system::description::inputs;
 
 use crate::failure::Failure;
+use crate::load;
 
 /// Refuses a target that is one of the files from which it would be made.
 pub fn files<'f>(target: &Path, read: impl IntoIterator<Item = &'f Path>) -> Result<(), Failure> {
@@ -25,7 +25,7 @@ pub fn description(target: &Path, file: &Path) -> Result<(), Failure> {
 }
 
 /// Refuses a target that is there with other contents than these.
-pub use lab::template::refuse_other as other;
+pub use crate::template::refuse_other as other;
 
 fn unless_one_of<'f>(
     target: &Path,
