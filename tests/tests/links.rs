@@ -1,5 +1,8 @@
 //! Links between VMs: frames come through whole, and no end costs the other one more than the link lets it, whatever it does.
 
+use std::time::Duration;
+
+use qemu::Time;
 use tests::{Case, Run, Vm};
 
 fn guest(name: &str, bootargs: &str) -> Vm {
@@ -141,6 +144,34 @@ fn what_one_end_does_to_its_card_hurts_nobody_else() {
         // Frames come to the end that misbehaved as well.
         assert!(run.value("plan", "network: received", "received") >= 100, "{}", run.log());
         run.expect("other", "misses=0");
+    }
+}
+
+/// Two VCPUs of one end do it at the same card, also in time of the host, where QEMU executes all of them at once.
+///
+/// Stands behind P22 of the safety manual.
+#[test]
+fn two_vcpus_at_one_card_hurt_nobody_else() {
+    let abuse =
+        "network.abuse=200000 network.two=1 network.send=100 network.hold=1 network.us=300000";
+    let case = Case::new("link-two")
+        .vm(guest("plan", abuse).number("vcpus", 2))
+        .vm(guest("drive", "network.send=2000 network.gap_us=250 network.hold=1 network.us=900000"))
+        .more(&link("rate = \"10MB/s\"\ninterrupt_every = \"1ms\"\n"));
+    for time in [Time::Deterministic, Time::Real] {
+        let image = case.image();
+        let run = Run::of(case.start(&image.bytes, time).finish(Duration::from_secs(120))).ended();
+        for steps in ["abused", "beside"] {
+            assert!(run.value("plan", "network: abused", steps) > 1_000, "{}", run.log());
+        }
+        for vm in ["plan", "drive"] {
+            run.expect(vm, "network: done");
+            run.summary(vm, "off", "power-off", 0);
+            let received = run.value(vm, "network: received", "received");
+            assert!(received >= 50, "{}", run.log());
+        }
+        let of = |key| run.value("drive", "network: received", key);
+        assert!(of("interrupts") <= 3 + of("us") / 1000, "{}", run.log());
     }
 }
 

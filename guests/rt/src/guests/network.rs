@@ -3,12 +3,12 @@
 //! Boot arguments: `network.send` (0): how many frames it sends; `network.receive` (0): how many it waits for; `network.us`
 //! (100000): microseconds after which it ends; `network.hold` (0): 1 to go on until then; `network.gap_us` (100): time between
 //! two frames; `network.flood` (0): 1 to send without a pause until the end; `network.abuse` (0): so many microseconds it
-//! does with card and rings what no driver does, before all else, and `network.seed` (1) chooses what; `network.parts` (1): in
+//! does with card and rings what no driver does, before all else, and `network.seed` (1) chooses what, `network.two` (0): 1 to do it on two VCPUs at once; `network.parts` (1): in
 //! how many buffers each frame is; `network.bytes` (0): data of each frame, 0 for all lengths; `network.deaf` (0): 1 to take no
 //! frame; `network.sleep` (0): 1 to execute nothing when all is sent; `network.end=reset`: the guest resets itself at the end.
 //!
 //! ```text
-//! network: abused=5012
+//! network: abused=5012 beside=0
 //! network: sent=500 longest=4711
 //! network: received=500 wrong=0 lost=0 interrupts=48 us=51021
 //! network: done
@@ -56,8 +56,12 @@ pub fn main() {
     let abuse_us = number("network.abuse", 0);
     if abuse_us > 0 {
         let end = counter::now() + ticks(abuse_us);
-        let abused = abuse::run(&mut card, &mut memory, number("network.seed", 1), end);
-        println!("network: abused={abused}");
+        let seed = number("network.seed", 1);
+        let (abused, beside) = match number("network.two", 0) {
+            0 => (abuse::run(&mut card, &mut memory, seed, end), 0),
+            _ => abuse::run_on_two(&mut card, &mut memory, seed, end),
+        };
+        println!("network: abused={abused} beside={beside}");
     }
     let parts = number("network.parts", 1) as u16;
     card.rings().into_iter().for_each(|ring| ring.set_parts(parts));

@@ -1,8 +1,11 @@
 //! What no driver does with a network card: random descriptors, circles, indices that jump, rings and buffers where nothing
 //! is, registers written at any time, and resets at every step.
 
-use rt::arch::counter;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use rt::arch::mmio::Registers;
 use rt::arch::ram::{self, Arena};
+use rt::arch::{counter, cpu, secondary};
 use rt::network::{Card, RING};
 use rt::random::Random;
 
@@ -12,6 +15,42 @@ const SPARE: u64 = 64 << 10;
 /// Registers that a driver writes.
 const REGISTERS: [usize; 14] =
     [0x14, 0x20, 0x24, 0x30, 0x38, 0x44, 0x50, 0x64, 0x70, 0x80, 0x84, 0x90, 0xa0, 0xa4];
+
+/// The time until which the second processor goes on, whether it does, and how much it has done.
+static END: AtomicU64 = AtomicU64::new(0);
+static GOES_ON: AtomicBool = AtomicBool::new(false);
+static BESIDE: AtomicU64 = AtomicU64::new(0);
+
+/// Does such things on two processors at the same time. Returns how many, on each.
+pub fn run_on_two(card: &mut Card, memory: &mut Arena, seed: u64, end: u64) -> (u64, u64) {
+    END.store(end, Relaxed);
+    GOES_ON.store(true, Relaxed);
+    let is_on = secondary::start(1, beside, card.page().base()) == 0;
+    let steps = run(card, memory, seed, end);
+    while is_on && GOES_ON.load(Relaxed) {
+        cpu::relax();
+    }
+    card.page().write32(0x70, 0);
+    (steps, BESIDE.load(Relaxed))
+}
+
+/// Sends, resets and starts the card whose registers are there, while the first processor does with it what it likes.
+fn beside(page: u64) {
+    let mut random = Random::new(page);
+    let page = Registers::page(page);
+    while let (Some(page), true) = (page, counter::now() < END.load(Relaxed)) {
+        match random.below(8) {
+            0 => page.write32(0x70, 0),
+            1 => page.write32(0x70, 15),
+            2 => {
+                page.read32(0x60);
+            }
+            _ => page.write32(0x50, 1),
+        }
+        BESIDE.fetch_add(1, Relaxed);
+    }
+    GOES_ON.store(false, Relaxed);
+}
 
 /// Does such things until this time. Returns how many.
 pub fn run(card: &mut Card, memory: &mut Arena, seed: u64, end: u64) -> u64 {
