@@ -7,11 +7,9 @@ use abi::plan::{names, words};
 use policy::channel::Parameters;
 use policy::time::Duration;
 
-use super::binding::shared_interrupt;
-use super::serial_lines::pair;
+use super::two_ended::TwoEnded;
 use super::vm::{Vm, wrong_name};
 use super::{Clock, Node, Problem, Range, Refusal, channels};
-use crate::arch::page_table::PAGE_BYTES;
 use crate::vdev::virtio::card::Mac;
 
 /// Two network cards, one in each VM, and the wire between them.
@@ -87,26 +85,17 @@ fn link<'a>(node: Node<'a>, vms: &mut [Vm<'a>], clock: Clock) -> Result<Link<'a>
     if let Some(why) = wrong_name(name) {
         return Err(node.error(names::LINK_NAME, Problem::Text(why)));
     }
-    let registers = node.range(names::REG)?;
-    if registers.bytes != PAGE_BYTES {
-        return Err(node.error(names::REG, Problem::Text("must be one page")));
-    }
-    let [first, second] = pair(node, names::VMS)?.map(|vm| vm as usize);
-    if first >= second || second >= vms.len() {
-        let text = "must be two VMs that exist, in ascending order";
-        return Err(node.error(names::VMS, Problem::Text(text)));
-    }
+    let TwoEnded { registers, vms: [first, second], interrupts } = TwoEnded::read(node, vms.len())?;
     if [first, second].iter().any(|vm| vms[*vm].coloring.is_some()) {
         let text = "must be VMs whose pages do not move: without the node coloring";
         return Err(node.error(names::VMS, Problem::Text(text)));
     }
-    let interrupts = pair(node, names::INTERRUPTS)?;
     let macs = macs(node)?;
     let limit = limit(node, clock)?;
     let tells = channels::bucket(node, [names::TELL_INTERVAL_NS, names::TELL_EARLY_NS], clock)?;
     let ends = [first, second].map(|vm| (vm, vms[vm].links.len()));
     for side in 0..2 {
-        let interrupt = shared_interrupt(node, names::INTERRUPTS, interrupts[side])?;
+        let interrupt = interrupts[side];
         let (peer, macs) = (ends[1 - side], [macs[side], macs[1 - side]]);
         let end = LinkEnd { side, registers, interrupt, peer, macs, limit, tells };
         vms[ends[side].0].links.push(end);

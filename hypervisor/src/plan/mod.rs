@@ -17,6 +17,7 @@ mod serial_lines;
 mod server;
 mod ticks;
 mod tree;
+mod two_ended;
 mod vm;
 
 use alloc::vec::Vec;

@@ -4,10 +4,9 @@ use abi::limits::SERIAL_LINES_MAX;
 use abi::plan::{names, words};
 use policy::rate::Rate;
 
-use super::binding::shared_interrupt;
+use super::two_ended::TwoEnded;
 use super::vm::Vm;
-use super::{Clock, Node, Problem, Range, Refusal, channels, tree};
-use crate::arch::page_table::PAGE_BYTES;
+use super::{Clock, Node, Problem, Range, Refusal, channels};
 
 /// An end of a serial line.
 #[derive(Clone, Copy, Debug)]
@@ -64,32 +63,13 @@ fn serial_line<'a>(
 ) -> Result<(), Refusal<'a>> {
     node.only(&SERIAL_LINE, &[])?;
     node.expect_text(names::COMPATIBLE, &[words::VIRTUAL_UART])?;
-    let registers = node.range(names::REG)?;
-    if registers.bytes != PAGE_BYTES {
-        return Err(node.error(names::REG, Problem::Text("must be one page")));
-    }
-    let [first, second] = pair(node, names::VMS)?.map(|vm| vm as usize);
-    if first >= second || second >= vms.len() {
-        let text = "must be two VMs that exist, in ascending order";
-        return Err(node.error(names::VMS, Problem::Text(text)));
-    }
-    let interrupts = pair(node, names::INTERRUPTS)?;
+    let TwoEnded { registers, vms: [first, second], interrupts } = TwoEnded::read(node, vms.len())?;
     let limit = channels::limit(node, [names::TELL_INTERVAL_NS, names::TELL_EARLY_NS], clock)?;
     let places = [first, second].map(|vm| (vm, vms[vm].serial_lines.len()));
     for side in 0..2 {
-        let interrupt = shared_interrupt(node, names::INTERRUPTS, interrupts[side])?;
-        let peer = places[1 - side];
+        let (interrupt, peer) = (interrupts[side], places[1 - side]);
         let end = SerialEnd { line, side, registers, interrupt, peer, limit };
         vms[places[side].0].serial_lines.push(end);
     }
     Ok(())
-}
-
-/// One number for each end.
-pub(super) fn pair<'a>(node: Node<'a>, property: &'static str) -> Result<[u32; 2], Refusal<'a>> {
-    let cells = node.cells(property, 2)?;
-    match (cells.len(), tree::word(cells, 0), tree::word(cells, 4)) {
-        (8, Some(first), Some(second)) => Ok([first, second]),
-        _ => Err(node.error(property, Problem::Text("must be two cells"))),
-    }
 }
