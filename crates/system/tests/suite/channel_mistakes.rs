@@ -1,10 +1,6 @@
 //! What a newcomer gets wrong in channels, rings and tasks that rings release: one message for each mistake, at its line.
 
-use std::path::Path;
-
-use system::description::System;
-use system::diagnostic::Errors;
-use system::plan::{self, Plan};
+use crate::talk::made;
 
 const SYSTEM: &str = r#"platform = "qemu-virt"
 
@@ -45,11 +41,6 @@ triggered_by = "pose"
 wcet = "1ms"
 deadline = "5ms"
 "#;
-
-fn made(text: &str) -> Result<Plan, Errors> {
-    let system = System::from_toml("talk.toml", text, Path::new(""));
-    system.and_then(|system| plan::make(&system))
-}
 
 #[test]
 fn each_mistake_is_one_message_at_its_place() {

@@ -1,11 +1,9 @@
 //! Links between VMs: what the plan gives them, and one message for each mistake, at its line.
 
-use std::path::Path;
-
-use system::description::System;
-use system::diagnostic::Errors;
-use system::plan::{self, Mac, Plan, Rings};
+use system::plan::{Mac, Plan, Rings};
 use units::{Bytes, Duration, Rate};
+
+use crate::talk::made;
 
 const SYSTEM: &str = r#"platform = "qemu-virt"
 
@@ -30,11 +28,6 @@ boot = "raw"
 memory = "16MiB"
 kernel = "plan.bin"
 "#;
-
-fn made(text: &str) -> Result<Plan, Errors> {
-    let system = System::from_toml("talk.toml", text, Path::new(""));
-    system.and_then(|system| plan::make(&system))
-}
 
 #[test]
 fn each_end_has_registers_an_interrupt_and_an_address_of_its_own() {

@@ -20,6 +20,7 @@ mod plan_text;
 mod serial_lines;
 mod servers;
 mod support;
+mod talk;
 mod tasks;
 mod triggers;
 mod typos;
