@@ -5,6 +5,7 @@ mod systems;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use lab::keep;
 use lab::load;
 use serde::Serialize;
 
@@ -12,7 +13,6 @@ use crate::failure::Failure;
 use crate::json;
 use crate::output;
 use crate::status::Status;
-use lab::keep;
 use systems::{JailhouseOptions, XlOptions};
 
 /// Write a platform file or a description out of files of another system

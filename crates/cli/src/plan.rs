@@ -10,6 +10,7 @@ mod written;
 use std::path::Path;
 
 use lab::advice;
+use lab::keep;
 use planner::completion::{self, Changed, Outcome, Reason};
 use planner::report::Report;
 use serde::Serialize;
@@ -21,7 +22,6 @@ use crate::json;
 use crate::output;
 use crate::overview;
 use crate::status::Status;
-use lab::keep;
 use written::Written;
 
 pub use options::PlanOptions;

@@ -14,6 +14,7 @@ use std::time::Duration;
 use lab::boot::{Ran, Running};
 use lab::consoles::Consoles;
 use lab::hypervisor;
+use lab::keep;
 use lab::kvm::OnKvm;
 use lab::load::{self, System};
 use lab::run::{Clock, End, GRACE, OnQemu, Options, Prepared};
@@ -27,7 +28,6 @@ use crate::output;
 use crate::signals::Signals;
 use crate::status::Status;
 use interactive::Interactive;
-use lab::keep;
 pub use options::{On, RunOptions};
 use view::View;
 

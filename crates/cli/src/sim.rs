@@ -10,6 +10,7 @@ use std::path::Path;
 
 use lab::WholeFile;
 use lab::chains::Seen;
+use lab::keep;
 use lab::load::{self, Input};
 use lab::simulate::chains::{self, Following};
 use lab::simulate::results::{Asked, Results};
@@ -25,7 +26,6 @@ use crate::output;
 use crate::signals::Signals;
 use crate::status::Status;
 use forecast::Forecast;
-use lab::keep;
 use options::Until;
 use progress::Progress;
 

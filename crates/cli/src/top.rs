@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use lab::boot::{Ran, Running};
 use lab::hypervisor;
+use lab::keep;
 use lab::kvm::OnKvm;
 use lab::load;
 use lab::record::Live;
@@ -23,7 +24,6 @@ use crate::output;
 use crate::run::{On, TICK, text};
 use crate::signals::Signals;
 use crate::status::Status;
-use lab::keep;
 pub use options::TopOptions;
 use screen::Screen;
 

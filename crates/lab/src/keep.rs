@@ -1,5 +1,6 @@
 //! No output replaces an input, or a file that the user may have completed.
 
+use std::fs;
 use std::path::Path;
 
 use system::description::inputs;
@@ -24,8 +25,20 @@ pub fn description(target: &Path, file: &Path) -> Result<(), Failure> {
     unless_one_of(target, named, "a file that the description names")
 }
 
-/// Refuses a target that is there with other contents than these.
-pub use crate::template::refuse_other as other;
+/// Refuses to replace a file that has other contents than these; `help` says what to do. A device has no contents.
+///
+/// # Errors
+///
+/// There is such a file, or a link to nowhere.
+pub fn other(path: &Path, bytes: &[u8], help: &str) -> Result<(), Failure> {
+    let is_free = fs::symlink_metadata(path).is_err() || image::is_special(path);
+    if is_free || fs::read(path).is_ok_and(|there| there == bytes) {
+        return Ok(());
+    }
+    let message =
+        format!("{} is there already, and nothing is replaced\nhelp: {help}", path.display());
+    Err(Failure::new("output", message))
+}
 
 fn unless_one_of<'f>(
     target: &Path,

@@ -16,7 +16,7 @@ use report::site::Site;
 use crate::failure::Failure;
 use find::Found;
 use folder::{Folder, Lock};
-pub use others::refuse_others;
+pub use others::refuse_other_results;
 
 /// What is shown, and where.
 #[derive(Clone, Debug)]

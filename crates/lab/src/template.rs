@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use system::description::folder_name;
 
 use crate::failure::Failure;
-use crate::hypervisor;
+use crate::{hypervisor, keep};
 
 /// The file that a description is written to.
 pub const FILE: &str = "system.toml";
@@ -161,9 +161,9 @@ impl Template {
         }
         let description = folder.join(FILE);
         let text = self.description(folder);
-        refuse_other(&description, text.as_bytes(), IN_THE_WAY)?;
+        keep::other(&description, text.as_bytes(), IN_THE_WAY)?;
         for (path, bytes) in &files {
-            refuse_other(path, bytes, IN_THE_WAY)?;
+            keep::other(path, bytes, IN_THE_WAY)?;
         }
         for (path, bytes) in &files {
             image::write(path, bytes)?;
@@ -171,19 +171,4 @@ impl Template {
         image::write(&description, text.as_bytes())?;
         Ok([description].into_iter().chain(files.into_keys()).collect())
     }
-}
-
-/// Refuses to replace a file that has other contents than these; `help` says what to do. A device has no contents.
-///
-/// # Errors
-///
-/// There is such a file, or a link to nowhere.
-pub fn refuse_other(path: &Path, bytes: &[u8], help: &str) -> Result<(), Failure> {
-    let is_free = fs::symlink_metadata(path).is_err() || image::is_special(path);
-    if is_free || fs::read(path).is_ok_and(|there| there == bytes) {
-        return Ok(());
-    }
-    let message =
-        format!("{} is there already, and nothing is replaced\nhelp: {help}", path.display());
-    Err(Failure::new("output", message))
 }

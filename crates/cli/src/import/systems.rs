@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use import::{Imported, Left};
+use lab::keep;
 use lab::load;
 use serde::Serialize;
 use system::diagnostic::Source;
@@ -14,7 +15,6 @@ use crate::failure::Failure;
 use crate::json;
 use crate::output;
 use crate::status::Status;
-use lab::keep;
 
 /// Write a description out of domains of Xen, given by their files for `xl create`
 ///

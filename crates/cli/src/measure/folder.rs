@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lab::WholeFile;
-use lab::site::refuse_others;
+use lab::site::refuse_other_results;
 use measure::isolation::Report;
 use report::site::Kind;
 use serde::Serialize;
@@ -18,7 +18,7 @@ pub struct Folder(PathBuf);
 impl Folder {
     /// Made before anything is measured: a name that cannot be is known at once.
     pub fn create(path: &Path) -> Result<Self, Failure> {
-        refuse_others(path, Kind::Measure, None)?;
+        refuse_other_results(path, Kind::Measure, None)?;
         fs::create_dir_all(path).map_err(|error| {
             Failure::new("output", format!("cannot create {}: {error}", path.display()))
         })?;

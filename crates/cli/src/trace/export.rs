@@ -3,6 +3,7 @@
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use lab::keep;
 use lab::{WholeFile, record};
 use serde::Serialize;
 use trace::{Source, TraceFile};
@@ -13,7 +14,6 @@ use crate::failure::Failure;
 use crate::json;
 use crate::output;
 use crate::status::Status;
-use lab::keep;
 
 /// Runs the command.
 pub fn export(options: &ExportOptions, as_json: bool) -> Result<Status, Failure> {

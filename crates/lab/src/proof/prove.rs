@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::hypervisor;
 use crate::load::{self, System};
 use crate::simulate::simulate_worst;
-use crate::site::refuse_others;
+use crate::site::refuse_other_results;
 use crate::verdicts::of_proof;
 use crate::watch::Watch;
 
@@ -84,7 +84,7 @@ pub fn prove(options: &Options, watch: &dyn Watch) -> Result<Option<Proven>, Fai
     };
     let default = options.file.with_extension("proof");
     let output = options.output.as_ref().unwrap_or(&default);
-    refuse_others(output, Kind::Prove, Some(&system.plan.name))?;
+    refuse_other_results(output, Kind::Prove, Some(&system.plan.name))?;
     let mut folder = Folder::create(output)?;
     let bin = bin_ns(&system);
     let prepare = |system, name| -> Result<Machine<'_>, Failure> {

@@ -15,7 +15,11 @@ const RESULTS: &str = "results.json";
 /// # Errors
 ///
 /// There are such results, or a file of their name that is none.
-pub fn refuse_others(folder: &Path, kind: Kind, system: Option<&str>) -> Result<(), Failure> {
+pub fn refuse_other_results(
+    folder: &Path,
+    kind: Kind,
+    system: Option<&str>,
+) -> Result<(), Failure> {
     let path = folder.join(RESULTS);
     if path.symlink_metadata().is_err() {
         return Ok(());
@@ -47,7 +51,7 @@ mod tests {
     fn only_results_of_the_same_command_and_system_are_replaced() {
         let folder = tempfile::tempdir().expect("a folder");
         let refused = |kind, system| {
-            let refused = refuse_others(folder.path(), kind, system).err();
+            let refused = refuse_other_results(folder.path(), kind, system).err();
             refused.map(|it| it.to_string().lines().next().unwrap_or_default().to_owned())
         };
         let has = |what: &str| Some(format!("{} has {what}", folder.path().display()));
