@@ -10,8 +10,8 @@
 //! - Rings and buffers are accessed only as RAM of their own VM ([`Ram`]), by code that trusts nothing in it
 //!   ([`crate::vdev::virtio`]). What is wrong in the ring of the receiver breaks the card of the receiver, and the frame is dropped.
 //! - Nobody waits for the other VM. A receiver that resets its card while a frame is copied into its buffers tries again
-//!   ([`Served::Busy`]) until that is done, which takes a chunk at most: other frames are dropped from then on. Afterwards nothing is
-//!   written there any more.
+//!   ([`Served::Busy`]) until that is done, which takes a chunk at most: other frames are dropped from then on. Another VCPU of
+//!   its own VM that sends can keep it longer. Afterwards nothing is written there any more.
 //! - When a VM stops or restarts, its rings are forgotten before its memory is reset. What was sent to it is lost. The limits
 //!   survive, so that a restart gains nothing.
 
