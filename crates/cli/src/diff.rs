@@ -18,9 +18,11 @@ use crate::status::Status;
 ///
 /// Descriptions are planned where they leave something open, as `check` does it. Where one of the two
 /// is a plan, which has no tasks, only what plans have is compared. What only guides the planner
-/// (`objective`, `margin`) is not. Results are folders of `prove -o`, or documents of `--json` with names
-/// that end in .json, of the same command: verdicts and times are compared, and as causes the files that
-/// were used and the plans.
+/// (`objective`, `margin`) is not.
+///
+/// A result is a folder of `prove -o`, or a document of `--json` in a file whose name ends in .json. Both results
+/// have to be of the same command. Their verdicts and times are compared, and, as causes, the plans and the files
+/// that were used.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

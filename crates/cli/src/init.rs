@@ -19,7 +19,7 @@ use crate::status::Status;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  bulkhead init first                              in the folder first
+  bulkhead init first                              a system and its guests, in the folder first
   bulkhead init ecus --template two-ecus
 
 Exit status: 0 written, 2 bad input, or a file is in the way.")]

@@ -222,7 +222,7 @@ impl Tasks {
             Times::Exact => return self.lost_note().into_iter().collect(),
             Times::Turns => "CPUs of QEMU take turns of 1 ms and more: see `--short-turns`",
             Times::Shared => {
-                "QEMU's CPUs share a clock, and a job takes longer while others are busy: see `--cachescope-option time=model`"
+                "QEMU's CPUs share a clock, and a job takes longer while others are busy: see `--cachescope DIR --cachescope-option time=model`"
             }
             Times::Host => "that is the time of this host",
             Times::Measured => {
