@@ -128,7 +128,7 @@ const FIGURES: &[Figure] = &[
     figure(
         switching::SWITCH,
         "switch between two VCPUs of two VMs, all accounting included",
-        Some(720),
+        Some(740),
         NONE,
     ),
     figure(
