@@ -88,16 +88,31 @@ fn page(
     }
     let words = name.replace('-', " ");
     let command = command.bin_name(words).display_name(name.to_owned());
-    let version = concat!("bulkhead ", env!("CARGO_PKG_VERSION"));
-    let man = Man::new(command).title(name).source(version).manual("Bulkhead");
+    let man = Man::new(command.clone());
     let file = folder.join(format!("{name}.1"));
-    image::write(&file, &text(&man)?)?;
+    image::write(&file, text(&man, name, &command)?.as_bytes())?;
     files.push(file.display().to_string());
     Ok(())
 }
 
-fn text(man: &Man) -> io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    man.render(&mut text)?;
-    Ok(text)
+/// Returns the page of a command. It has no date: the same version writes the same page.
+fn text(man: &Man, name: &str, command: &clap::Command) -> io::Result<String> {
+    let version = concat!("bulkhead ", env!("CARGO_PKG_VERSION"));
+    let mut text = format!(".TH {name} 1 \"\" \"{version}\" Bulkhead\n").into_bytes();
+    man.render_name_section(&mut text)?;
+    man.render_synopsis_section(&mut text)?;
+    man.render_description_section(&mut text)?;
+    man.render_options_section(&mut text)?;
+    if command.get_subcommands().any(|it| !it.is_hide_set()) {
+        man.render_subcommands_section(&mut text)?;
+    }
+    let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    text.extend(report::man::sections(&after).bytes());
+    if command.get_version().is_some() {
+        man.render_version_section(&mut text)?;
+    }
+    let text = String::from_utf8_lossy(&text);
+    let text: String = text.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+    // A paragraph within an option.
+    Ok(text.replace(".br\n\n.br\n", ".sp\n"))
 }

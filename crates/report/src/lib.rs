@@ -1,4 +1,4 @@
-//! Results as charts (SVG), tables (Markdown), pages (HTML), and verdicts for tools that review changes (JUnit, SARIF, Markdown).
+//! Results as charts (SVG), tables (Markdown), pages (HTML), and verdicts for tools that review changes (JUnit, SARIF, Markdown); and man pages.
 //!
 //! A chart is one SVG file without scripts, fonts or references; it is readable
 //! on light and on dark pages. The same chart gives the same bytes on every machine.
@@ -20,6 +20,7 @@
 
 mod chart;
 pub mod date;
+pub mod man;
 pub mod markdown;
 pub mod page;
 pub mod proof;

@@ -164,8 +164,34 @@ fn each_command_has_a_man_page() {
     {
         let page = fs::read_to_string(sandbox.path(&format!("share/man1/{name}.1")));
         let page = page.expect("a page");
-        assert!(page.contains(&format!(".TH {name} 1")), "{page}");
-        assert!(page.contains("Exit status: 0"), "{name} has no exit status");
+        assert!(page.contains(&format!(".TH {name} 1 \"\" \"bulkhead ")), "{page}");
+        assert!(page.contains("\n.SH \"EXIT STATUS\"\n0 "), "{name} has no exit status");
+        assert!(page.contains("\n.SH EXAMPLES\n.nf\n  "), "{name} has no examples");
+        assert!(!page.contains("EXTRA"), "{name}");
+    }
+    // `mandoc` and `groff` find nothing to say; columns of examples stay below each other.
+    let groff = ("groff", &["-man", "-ww", "-z"][..]);
+    for (program, arguments) in [groff, ("mandoc", &["-Tlint", "-W", "warning"])] {
+        for file in files {
+            let file = sandbox.path(file.as_str().expect("a path"));
+            let Ok(output) = Command::new(program).args(arguments).arg(&file).output() else {
+                continue;
+            };
+            let said = String::from_utf8([output.stdout, output.stderr].concat()).expect("text");
+            // Pages have no date, so that each build writes the same bytes.
+            let mut said = said.lines().filter(|line| !line.contains("missing date"));
+            assert_eq!(said.next(), None, "{program}");
+        }
+    }
+    let shown = Command::new("groff")
+        .args(["-man", "-Tascii", "-P-cbou"])
+        .arg(sandbox.path("share/man1/bulkhead-plan.1"))
+        .output();
+    if let Ok(output) = shown {
+        let shown = String::from_utf8_lossy(&output.stdout);
+        let line =
+            "  bulkhead plan systems/demo.toml                writes systems/demo.plan.dts\n";
+        assert!(shown.contains(line), "{shown}");
     }
     assert!(!sandbox.path("share/man1/bulkhead-measure-worker.1").exists(), "it is hidden");
 
