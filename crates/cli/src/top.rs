@@ -115,7 +115,7 @@ impl Follow<'_> {
     /// Shows a table in each interval until the run is over. Returns what ended it, and the last table.
     fn attend(&self, mut running: Running) -> Result<(Ran, End, Option<View>), Failure> {
         let is_terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
-        let is_screen = is_terminal && !self.options.once;
+        let is_screen = is_terminal && screen::is_known() && !self.options.once;
         let mut screen = if is_screen { Some(Screen::new()?) } else { None };
         // The first interval begins when the hypervisor has.
         let mut since = None;

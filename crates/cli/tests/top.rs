@@ -128,6 +128,25 @@ fn a_table_follows_in_each_interval_and_the_last_one_has_all_jobs() {
     assert!(vision.iter().any(|it| share(it) > 30.0), "{tables}");
 }
 
+/// Where no cursor moves, as in the shells of editors, a table follows in each interval.
+#[test]
+fn a_dumb_terminal_gets_plain_lines() {
+    let (ours, theirs) = terminal();
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = system(folder.path(), false);
+    let copy = || Stdio::from(theirs.try_clone().expect("a copy"));
+    let mut top = command("top", &file, &["--interval", "100ms"]);
+    top.env("TERM", "dumb").stdin(copy()).stdout(copy());
+    let mut child = top.spawn().expect("the command starts");
+    drop((top, theirs));
+    let (mut screen, mut text) = (File::from(ours), Vec::new());
+    // The end of a terminal that nobody has any more is an error.
+    let _ = screen.read_to_end(&mut text);
+    assert_eq!(child.wait().expect("it ends").code(), Some(1), "a task missed its deadline");
+    let text = String::from_utf8(text).expect("text");
+    assert!(text.matches("of budget").count() > 2 && !text.contains('\x1b'), "{text}");
+}
+
 #[test]
 fn once_is_a_document_of_one_interval() {
     let folder = tempfile::tempdir().expect("a folder");

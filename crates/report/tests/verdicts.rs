@@ -209,6 +209,25 @@ fn sarif_keeps_what_was_written() {
 }
 
 #[test]
+fn markdown_counts_in_english() {
+    let counted = |rows: Vec<Row>| {
+        let text = verdicts(rows).document(Form::Markdown);
+        text.lines().nth(2).expect("a line of counts").to_owned()
+    };
+    let holds = || Row::new(Rule::Plan, "system demo");
+    let fails = || Row::new(Rule::Plan, "system demo").fails_if(["it is late"]);
+    for (rows, expected) in [
+        (vec![fails()], "**1 of 1 verdict fails**."),
+        (vec![fails(), holds()], "**1 of 2 verdicts fails**."),
+        (vec![fails(), fails()], "**2 of 2 verdicts fail**."),
+        (vec![holds()], "1 of 1 verdict holds."),
+        (vec![holds(), holds()], "2 of 2 verdicts hold."),
+    ] {
+        assert_eq!(counted(rows), expected);
+    }
+}
+
+#[test]
 fn markdown_is_a_table_with_failures_first() {
     let text = mixed().document(Form::Markdown);
     let expected = "\

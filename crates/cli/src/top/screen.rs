@@ -19,6 +19,11 @@ pub struct Screen {
     above: u16,
 }
 
+/// Returns true if the terminal has a screen in which the cursor moves: `TERM=dumb` says that it has none.
+pub fn is_known() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb")
+}
+
 /// What the user has asked for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Asked {

@@ -62,9 +62,11 @@ fn counts(verdicts: &Verdicts) -> String {
     let (fails, open) = (verdicts.count(Outcome::Fails), verdicts.count(Outcome::Open));
     let all = verdicts.rows.len();
     let open = if open == 0 { String::new() } else { format!(", {open} open") };
-    match fails {
-        0 => format!("{} of {all} verdicts hold{open}.", verdicts.count(Outcome::Holds)),
-        _ => format!("**{fails} of {all} verdicts fail**{open}."),
+    let noun = if all == 1 { "verdict" } else { "verdicts" };
+    let ending = |count| if count == 1 { "s" } else { "" };
+    match (fails, verdicts.count(Outcome::Holds)) {
+        (0, holds) => format!("{holds} of {all} {noun} hold{}{open}.", ending(holds)),
+        _ => format!("**{fails} of {all} {noun} fail{}**{open}.", ending(fails)),
     }
 }
 
