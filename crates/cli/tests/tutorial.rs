@@ -49,12 +49,14 @@ fn words(text: &str) -> String {
 fn the_tutorial_works() {
     let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let folder = tempfile::tempdir().expect("a folder");
-    fs::create_dir(folder.path().join("build")).expect("a folder");
+    // The page makes this folder.
+    let work = folder.path().join("build/first");
+    fs::create_dir_all(&work).expect("a folder");
     for name in ["build/guests", "build/linux", "build/hypervisor.elf", "cachescope"] {
         let original = root.join(name).canonicalize().expect("built");
         symlink(original, folder.path().join(name)).expect("a link");
     }
-    let file = folder.path().join("first.toml");
+    let file = work.join("first.toml");
     let mut printed = String::new();
     for block in blocks() {
         match block.language.as_str() {
@@ -65,7 +67,7 @@ fn the_tutorial_works() {
                 fs::write(&file, format!("{before}{}\n", block.text)).expect("it can be written");
             }
             "sh" => {
-                printed = block.text.lines().map(|line| executed(folder.path(), line)).collect();
+                printed = block.text.lines().map(|line| executed(&work, line)).collect();
             }
             "text" => {
                 let printed = words(&printed);
@@ -76,4 +78,9 @@ fn the_tutorial_works() {
             other => panic!("a block of {other}"),
         }
     }
+    // Nothing of it is in the folder of the repository.
+    let names = fs::read_dir(folder.path()).expect("a folder").flatten().map(|it| it.file_name());
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    assert_eq!(names, ["build", "cachescope"]);
 }
