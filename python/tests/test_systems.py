@@ -220,8 +220,28 @@ def test_files_are_told_as_the_system_tells_them(tmp_path: Path) -> None:
             read(missing)
         assert isinstance(raised.value, bulkhead.FileError)
         assert raised.value.errno == errno.ENOENT
+        assert raised.value.filename == str(missing)
         with pytest.raises(bulkhead.FileError) as other:
             read(tmp_path)
         assert isinstance(other.value, bulkhead.BulkheadError)
         assert not isinstance(other.value, FileNotFoundError)
         assert other.value.errno == errno.EISDIR
+        assert other.value.filename == str(tmp_path)
+    colon = tmp_path / "a: b.toml"
+    with pytest.raises(FileNotFoundError) as named:
+        bulkhead.check(colon)
+    assert named.value.filename == str(colon)
+    with pytest.raises(FileNotFoundError) as named:
+        bulkhead.Experiment.read(colon)
+    assert named.value.filename == str(colon)
+
+
+@pytest.mark.parametrize("number", [-1, 2**64])
+def test_numbers_that_are_too_small_or_large_are_refused(description: Path, number: int) -> None:
+    refused = f"is {number}: expected a whole number from 0 to {2**64 - 1}"
+    with pytest.raises(bulkhead.BulkheadError, match=f"until_ns {refused}"):
+        bulkhead.simulate(description, number)
+    with pytest.raises(bulkhead.BulkheadError, match=f"seed {refused}"):
+        bulkhead.plan(description, seed=number)
+    with pytest.raises(bulkhead.BulkheadError, match=f"simulate_ns {refused}"):
+        bulkhead.prove(description, simulate_ns=number)

@@ -63,11 +63,12 @@ class NoPlanError(BulkheadError):
 
 
 class FileError(BulkheadError, OSError):
-    """A file cannot be read or written; ``errno`` is the number of the system's error, if there is one."""
+    """A file cannot be read or written: ``filename``; ``errno`` is the number of the system's error, if there is one."""
 
-    def __init__(self, text: str, number: int | None = None) -> None:
+    def __init__(self, text: str, number: int | None = None, filename: str | None = None) -> None:
         BulkheadError.__init__(self, text)
         self.errno = number
+        self.filename = filename
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -81,5 +82,14 @@ def file_error(text: str, mistakes: str = "[]") -> FileError:
     """The error for a file, out of a text that names the system's error: ``... (os error 2)``."""
     found = re.search(r"\(os error (\d+)\)", text)
     number = int(found[1]) if found else None
+    # What the system says of an error has no colon; the name of a file may.
+    named = re.match(r"cannot (?:read|write) (.+): [^:\n]+", text)
     kind = MissingFileError if number == errno.ENOENT else FileError
-    return kind(text, number)
+    return kind(text, number, named[1] if named else None)
+
+
+def refuse_others(**numbers: int | None) -> None:
+    """Refuses numbers that the compiled part cannot take."""
+    for name, number in numbers.items():
+        if number is not None and not 0 <= number < 2**64:
+            raise BulkheadError(f"{name} is {number}: expected a whole number from 0 to {2**64 - 1}")

@@ -60,9 +60,9 @@ class Experiment:
             with open(name, encoding="utf-8") as opened:
                 text = opened.read()
         except FileNotFoundError as error:
-            raise MissingFileError(f"cannot read {name}: {error}", error.errno) from error
+            raise MissingFileError(f"cannot read {name}: {error}", error.errno, name) from error
         except OSError as error:
-            raise FileError(f"cannot read {name}: {error}", error.errno) from error
+            raise FileError(f"cannot read {name}: {error}", error.errno, name) from error
         except UnicodeDecodeError as error:
             raise BulkheadError(f"cannot read {name}: {error}") from error
         return cls(text, name)

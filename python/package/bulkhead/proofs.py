@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _bulkhead, views
+from .errors import refuse_others
 from .systems import Path, optional_path
 from .table import Table
 
@@ -110,6 +111,7 @@ def prove(
         NoPlanError: there is no plan for what the description leaves open.
         BulkheadError: something cannot be read, found or written, there are no tasks, or a run fails.
     """
+    refuse_others(simulate_ns=simulate_ns)
     document = json.loads(
         _bulkhead.prove(
             os.fspath(file),

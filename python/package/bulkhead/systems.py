@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from . import _bulkhead, views
+from .errors import refuse_others
 from .table import Table
 
 Path = str | os.PathLike[str]
@@ -171,6 +172,7 @@ def plan(
         BulkheadError: the file cannot be read, its platform cannot be booted, there is no such
             objective, or the file is a plan, which leaves nothing to an objective or a search.
     """
+    refuse_others(seed=seed)
     document = json.loads(_bulkhead.plan(os.fspath(file), objective, seed, time_s))
     report = document["report"]
     return Plan(
@@ -212,6 +214,7 @@ def simulate(
         NoPlanError: there is no plan for what the description leaves open.
         BulkheadError: the file cannot be read, or the system cannot be simulated.
     """
+    refuse_others(until_ns=until_ns, seed=seed)
     text, completed = _bulkhead.simulate(
         os.fspath(file), until_ns, seed, execution, assume, contention, jobs
     )
