@@ -7,7 +7,6 @@ use lab::load;
 use lab::made::Made;
 use lab::verdicts::of_failure;
 use serde::Serialize;
-use system::description::default_name;
 use system::diagnostic::{Entry, Errors, Style};
 
 use crate::format::Format;
@@ -46,7 +45,7 @@ impl Failure {
         if format == Format::Json {
             let made = judged.map(|(command, _)| Made::now(command));
             let file = judged.map(|(_, file)| file.display().to_string());
-            let system = judged.and_then(|(_, file)| system_of(file));
+            let system = judged.and_then(|(_, file)| load::default_name(file));
             let _ = json::print(&Report { ok: false, file, system, errors: self.entries(), made });
             return status;
         }
@@ -87,14 +86,6 @@ impl Failure {
             Self::Pipe => String::new(),
         }
     }
-}
-
-/// Returns the name of the system in a file that cannot be read; the standard input has none.
-fn system_of(file: &Path) -> Option<String> {
-    let name = file.file_name()?.to_str()?;
-    // Of `system.plan.dts`, too.
-    let stem = name.split('.').next().filter(|stem| !stem.is_empty() && *stem != "-")?;
-    Some(default_name(Path::new(stem), load::folder(file)))
 }
 
 /// A message without a place; its help stands behind it.

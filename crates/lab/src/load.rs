@@ -313,6 +313,14 @@ pub fn ending(file: &Path) -> Option<&str> {
     file.extension().and_then(|ending| ending.to_str())
 }
 
+/// Returns the name of the system in a file that cannot be read; the standard input has none.
+pub fn default_name(file: &Path) -> Option<String> {
+    let name = file.file_name()?.to_str()?;
+    // Of `system.plan.dts`, too.
+    let stem = name.split('.').next().filter(|stem| !stem.is_empty() && *stem != STANDARD_INPUT)?;
+    Some(description::default_name(Path::new(stem), folder(file)))
+}
+
 /// Returns the folder of a file; `.` for a bare name.
 pub fn folder(file: &Path) -> &Path {
     match file.parent() {

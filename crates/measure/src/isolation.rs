@@ -29,6 +29,7 @@ mod result;
 mod room;
 mod size;
 mod sweep;
+pub mod words;
 pub mod worker;
 pub mod workload;
 

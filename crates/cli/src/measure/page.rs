@@ -1,12 +1,12 @@
 //! Results as a page with the plots of the paper (IsoTest, Figs. 2 to 6).
 
 use lab::made::Made;
+use measure::isolation::words::{answer, beside, heading, interval, name, notes, verdict};
 use measure::isolation::{Machine, Report, Row};
 use report::page::Page;
 use report::{Axis, Whisker, WhiskerChart, Whiskers};
 use units::Bytes;
 
-use super::text::{answer, beside, heading, interval, name, notes, verdict};
 use crate::failure::Failure;
 
 /// The page.
