@@ -6,6 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
+use image::checkout::X86_GUESTS;
 use linux_guest::file;
 
 use crate::cargo;
@@ -124,9 +125,6 @@ fn command(mut cargo: Command, workspace: &Workspace) -> Result<Vec<u8>> {
 
 /// The folder of the x86 host in `build`.
 pub const X86_HOST: &str = "host-x86";
-
-/// Programs of the guests that run under Linux/KVM on x86-64, too.
-pub const X86_GUESTS: [&str; 2] = ["rt-busy", "rt-tasks"];
 
 /// A flat file for each program in the package of the guests.
 fn guests(workspace: &Workspace) -> Result<()> {

@@ -1,8 +1,8 @@
 //! Clippy on everything, each crate for the machine that it runs on, and the links of the documentation.
 
 use anyhow::Result;
+use image::checkout::X86_GUESTS;
 
-use crate::build::X86_GUESTS;
 use crate::cargo;
 use crate::toolchain::{self, Toolchain};
 use crate::workspace::{GUESTS, HYPERVISOR, Workspace};

@@ -2,7 +2,7 @@
 
 mod stock;
 
-use policy::color::ColorSet;
+use policy::color::{Cache, ColorSet, VirtualLlc, VllcError};
 pub use policy::color::{Geometry, Shortage};
 use serde::Serialize;
 pub use stock::{Run, Stock, Wish};
@@ -14,6 +14,19 @@ pub struct Colored {
     pub geometry: Geometry,
     /// Those of the VM.
     pub colors: ColorSet,
+    /// Whether the VM sees them as its last-level cache (`vllc`).
+    pub shown: bool,
+}
+
+impl Colored {
+    /// Returns the last-level cache that the VM sees, if it is not that of the host. Pages of a VM go round its colours, so
+    /// that a page has in the guest the colour that this cache gives its address.
+    pub fn cache(self) -> Result<Option<Cache>, VllcError> {
+        match self.shown {
+            true => VirtualLlc::new(self.geometry, self.colors).map(|it| Some(it.cache())),
+            false => Ok(None),
+        }
+    }
 }
 
 /// What was found of the frames of VMs with colours until the end of a run.

@@ -17,7 +17,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use policy::cpu::{Cpu, Slot};
-use vmm::{Claim, Elsewhere, Kvm, LockedMemory, Scale, Start, Vcpu, Vm};
+use vmm::{Claim, Elsewhere, Kvm, LastLevelCache, LockedMemory, Scale, Start, Vcpu, Vm};
 
 use crate::PRIORITY;
 use crate::colors::{Colored, Findings};
@@ -100,6 +100,15 @@ pub enum News {
     },
 }
 
+/// Lets a VM see its colours as its last-level cache, if it shall.
+fn show_cache(vm: &mut Vm, guest: &Guest) -> Result<(), Error> {
+    let cache = guest.colors.map(Colored::cache).transpose();
+    let cache = cache.map_err(|why| Error::Colors(why.to_string()))?.flatten();
+    let Some(cache) = cache else { return Ok(()) };
+    let (ways, line_bytes) = (cache.ways(), cache.line_bytes());
+    vm.show(LastLevelCache { bytes: cache.bytes(), ways, line_bytes })
+}
+
 /// VMs that can be started.
 #[derive(Debug)]
 pub struct Prepared {
@@ -126,7 +135,8 @@ impl Prepared {
         let (mut memories, audit) = coloring::memories(&guests, stops)?;
         let make = |(index, guest): (usize, Guest)| {
             let memory = memories.remove(&index);
-            let vm = memory.map_or_else(|| kvm.vm(guest.ram_bytes), |it| kvm.vm_in(it))?;
+            let mut vm = memory.map_or_else(|| kvm.vm(guest.ram_bytes), |it| kvm.vm_in(it))?;
+            show_cache(&mut vm, &guest)?;
             vm.load("the kernel", guest.load, &guest.file)?;
             Ok((vm, guest))
         };

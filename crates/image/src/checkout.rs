@@ -15,7 +15,7 @@ const MADE: [(&str, &str); 6] = [
 /// The package of the bare-metal guests, which lists them.
 const GUESTS: &str = "guests/rt/Cargo.toml";
 /// Guests that are also built for Linux/KVM on x86-64.
-const X86_GUESTS: [&str; 2] = ["rt-busy", "rt-tasks"];
+pub const X86_GUESTS: [&str; 3] = ["rt-busy", "rt-cache", "rt-tasks"];
 
 /// Returns the command that makes a file, `make build`, if the file belongs to a checkout of Bulkhead with such a
 /// target. An installation has no `Makefile`.

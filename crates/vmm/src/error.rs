@@ -29,6 +29,12 @@ pub enum Error {
          help: run this as root of the host, not of a container (`CAP_SYS_ADMIN`), or remove `colors`"
     )]
     HiddenFrames,
+    /// KVM describes no caches, of which a VM could see another one.
+    #[error(
+        "KVM says nothing about the caches of this host (CPUID leaves 4 and 0x8000001d), so that no VM can see its part of them\n\
+         help: remove `vllc`"
+    )]
+    NoCaches,
     /// There are too few frames of a colour, or they do not stay: why, and what to do.
     #[error("{0}")]
     Colors(String),

@@ -12,6 +12,7 @@
 mod claim;
 mod clock;
 mod error;
+mod last_level_cache;
 mod layout;
 mod pagemap;
 mod real_time;
@@ -23,6 +24,7 @@ mod vm;
 pub use claim::Claim;
 pub use clock::{Scale, now};
 pub use error::Error;
+pub use last_level_cache::LastLevelCache;
 pub use layout::TABLES_BYTES;
 pub use pagemap::Pagemap;
 pub use real_time::{Alarm, Elsewhere, Kick, LockedMemory, RealTime, step_back};

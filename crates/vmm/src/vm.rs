@@ -11,6 +11,7 @@ use kvm_bindings::{CpuId, KVM_MAX_CPUID_ENTRIES};
 use kvm_ioctls::VmFd;
 
 use crate::error::Error;
+use crate::last_level_cache::LastLevelCache;
 use crate::layout;
 use crate::sys::{self, memory::Memory};
 use crate::vcpu::Vcpu;
@@ -123,6 +124,14 @@ impl Vm {
                 Ok(())
             }
             _ => Err(outside),
+        }
+    }
+
+    /// Lets VCPUs that are made from now on see this cache in place of the last level that their CPU has.
+    pub fn show(&mut self, cache: LastLevelCache) -> Result<(), Error> {
+        match cache.show(self.cpuid.as_mut_slice()) {
+            true => Ok(()),
+            false => Err(Error::NoCaches),
         }
     }
 

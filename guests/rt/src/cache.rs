@@ -1,4 +1,5 @@
-//! What the cache registers say (Arm ARM, DDI 0487: CLIDR_EL1, CSSELR_EL1, CCSIDR_EL1).
+//! What the cache registers say (Arm ARM, DDI 0487: CLIDR_EL1, CSSELR_EL1, CCSIDR_EL1), and CPUID (Intel SDM, leaf 04H; AMD
+//! APM volume 3, function 8000_001DH).
 
 /// What a cache holds.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -77,6 +78,20 @@ impl Shape {
         Self { ways: ways + 1, line: 16 << (ccsidr & 7), sets: sets + 1 }
     }
 
+    /// What a subleaf of CPUID says, with the level and what the cache holds; `None` behind the last one. Parts of a line
+    /// that have tags of their own count as sets.
+    pub const fn of_cpuid([eax, ebx, ecx]: [u32; 3]) -> Option<(u8, Kind, Self)> {
+        let kind = match eax & 0x1f {
+            1 => Kind::Data,
+            2 => Kind::Instruction,
+            3 => Kind::Unified,
+            _ => return None,
+        };
+        let parts = (ebx >> 12 & 0x3ff) as u64 + 1;
+        let (ways, line) = ((ebx >> 22) as u64 + 1, (ebx & 0xfff) as u64 + 1);
+        Some(((eax >> 5 & 7) as u8, kind, Self { ways, line, sets: (ecx as u64 + 1) * parts }))
+    }
+
     /// Bytes.
     pub const fn size(self) -> u64 {
         self.ways * self.line * self.sets
@@ -97,5 +112,18 @@ mod tests {
         assert_eq!(shape, Shape { ways: 16, line: 64, sets: 1024 });
         assert_eq!(shape.size(), 1 << 20);
         assert_eq!(Shape::of(0x0000_03ff_0000_007a, true), shape);
+    }
+
+    #[test]
+    fn the_caches_of_a_core_i7_2600() {
+        let last = Shape { ways: 16, line: 64, sets: 8192 };
+        let subleaf = [0x1c03_c163, 0x03c0_003f, 0x1fff];
+        assert_eq!(Shape::of_cpuid(subleaf), Some((3, Kind::Unified, last)));
+        assert_eq!(last.size(), 8 << 20);
+        let [first, second] =
+            [1, 2].map(|kind| Shape::of_cpuid([0x1c00_4120 | kind, 0x01c0_003f, 63]));
+        assert_eq!(first.map(|it| (it.0, it.1, it.2.size())), Some((1, Kind::Data, 32 << 10)));
+        assert_eq!(second.map(|it| it.1), Some(Kind::Instruction));
+        assert_eq!(Shape::of_cpuid([0; 3]), None);
     }
 }

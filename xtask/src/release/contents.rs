@@ -4,11 +4,11 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use image::checkout::X86_GUESTS;
 
 use super::archive::{Files, Source};
 use super::dependencies::Dependencies;
 use super::{Programs, tracked};
-use crate::build::X86_GUESTS;
 use crate::workspace::{GUESTS, HYPERVISOR, Workspace};
 
 /// Files and folders of the work tree.

@@ -106,7 +106,7 @@ impl Stock {
 mod tests {
     use std::collections::BTreeSet;
 
-    use policy::color::{Cache, IndexBits};
+    use policy::color::{Cache, IndexBits, VirtualLlc};
 
     use super::*;
 
@@ -173,6 +173,24 @@ mod tests {
         assert_eq!(stock.free, before.free);
         stock.take(&[wish(free - 10, "5"), wish(10, "5")]).expect("enough pages");
         assert!(stock.lacking(&[wish(1, "5")])[0].free == 0);
+    }
+
+    /// Where a VM sees its colours as a cache, the pages that it takes for pages of one colour are of one colour on the host.
+    #[test]
+    fn pages_go_round_as_a_virtual_cache_expects() {
+        for colors in ["0", "4-7", "2,3,8,15"] {
+            let mut stock = Stock::new(geometry());
+            let addresses = scattered(4_000, 5);
+            stock.add(addresses.iter().copied());
+            let wish = wish(100, colors);
+            let cache = VirtualLlc::new(geometry(), wish.colors).expect("a virtual cache");
+            let taken = stock.take(&[wish]).expect("enough pages");
+            for (page, frame) in pages(&taken[0]).into_iter().enumerate() {
+                let address = addresses[frame as usize].expect("a frame");
+                let inside = abi::guest::RAM + page as u64 * PAGE;
+                assert_eq!(geometry().color_of(address), cache.host_color_at(inside));
+            }
+        }
     }
 
     #[test]

@@ -69,7 +69,7 @@ impl Audit {
     /// Returns for each VM the number of its pages, and of those that lie in no frame of its colours.
     fn look(&mut self) -> Result<BTreeMap<u8, (u64, u64)>, Error> {
         let mut vms = BTreeMap::new();
-        for Part { vm, colored: Colored { geometry, colors }, memory } in &self.parts {
+        for Part { vm, colored: Colored { geometry, colors, .. }, memory } in &self.parts {
             for attempt in 1.. {
                 self.addresses.clear();
                 self.pagemap.read(memory, &mut self.addresses)?;
@@ -198,7 +198,7 @@ mod tests {
     fn audit(colors: &str) -> Option<Audit> {
         let cache = Cache::new(1 << 20, 16, 64).expect("a cache");
         let geometry = Geometry::new(cache, 4096, IndexBits::AbovePage).expect("16 colours");
-        let colored = Colored { geometry, colors: colors.parse().expect("colours") };
+        let colored = Colored { geometry, colors: colors.parse().expect("colours"), shown: false };
         let memory = Candidates::new().and_then(|mut it| Ok(it.add(64)?.clone())).expect("memory");
         let pagemap = Pagemap::open().expect("this process may look at itself");
         match pagemap.read(&memory, &mut Vec::new()) {

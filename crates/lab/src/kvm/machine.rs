@@ -149,7 +149,7 @@ fn colors(system: &System, vm: &Vm) -> Result<Option<Colored>, Failure> {
         let name = &platform.value.name;
         Failure::new("unknown-colors", format!("`{name}` has no colours: {why}"))
     })?;
-    Ok(Some(Colored { geometry, colors }))
+    Ok(Some(Colored { geometry, colors, shown: vm.vllc }))
 }
 
 /// The traces of the PCPUs.

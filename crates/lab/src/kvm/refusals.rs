@@ -80,9 +80,6 @@ fn wrong(vm: &description::Vm) -> Vec<(&'static str, &Place)> {
     wrong.extend(vm.devices.iter().map(|it| ("devices", &it.place)));
     wrong.extend(vm.extra.iter().map(|it| ("further colours for tasks", &it.colors.place)));
     let colors = vm.colors.as_ref();
-    if let Some(colors) = colors.filter(|_| vm.vllc) {
-        wrong.push(("virtual caches", &colors.place));
-    }
     // A task that has all colours of its VM needs nothing more.
     let own = vm.tasks.iter().filter_map(|task| task.colors.as_ref());
     let own = own.filter(|own| colors.is_none_or(|all| all.value != own.value));

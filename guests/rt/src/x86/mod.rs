@@ -2,6 +2,7 @@
 //! Modules that are called like those of that folder offer the same.
 
 mod block;
+pub mod cache;
 pub mod call;
 pub mod counter;
 pub mod cpu;
