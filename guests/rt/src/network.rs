@@ -7,6 +7,7 @@ use core::sync::atomic::{Ordering::SeqCst, fence};
 use crate::arch::mmio::Registers;
 use crate::arch::ram::{self, Arena, Words};
 use crate::arguments;
+use ring::{BUFFER_BYTES, WRITE};
 pub use ring::{RING, Ring};
 
 // Registers.
@@ -121,9 +122,32 @@ impl Card {
 
     /// Sends a frame with this number and so many bytes of data to all. Returns false if all buffers are on their way.
     pub fn send(&mut self, number: u64, data: usize) -> bool {
-        let data = data.clamp(DATA_MIN, DATA_MAX);
         while self.transmit.returned().is_some() {}
         let Some(buffer) = self.transmit.free() else { return false };
+        let bytes = self.write_frame(buffer, number, data);
+        self.transmit.offer(buffer, bytes, 0);
+        self.notify();
+        true
+    }
+
+    /// Makes each place of both rings the same buffer, and that of the ring for frames that go a frame with so many bytes of data.
+    /// To be called after the start; from then on only [`Card::flood`] sends, and nothing that comes is kept.
+    pub fn load(&mut self, data: usize) {
+        let bytes = self.write_frame(0, 0, data);
+        self.transmit.offer_one_everywhere(bytes, 0);
+        self.receive.offer_one_everywhere(BUFFER_BYTES, WRITE);
+    }
+
+    /// Sends the frames of all places of the ring, and lets as many come.
+    pub fn flood(&mut self) {
+        self.receive.offer_again();
+        self.notify();
+        self.transmit.offer_again();
+    }
+
+    /// Writes a frame into a buffer for frames that go. Returns its length.
+    fn write_frame(&self, buffer: u16, number: u64, data: usize) -> u32 {
+        let data = data.clamp(DATA_MIN, DATA_MAX);
         let words = self.transmit.buffer(buffer);
         let mac = self.mac;
         // The header, the address of all, that of the card, a type for tests.
@@ -136,9 +160,7 @@ impl Card {
         for (place, word) in words.iter().enumerate().take(bytes.div_ceil(8)).skip(6) {
             word.store(filling(number, place), SeqCst);
         }
-        self.transmit.offer(buffer, bytes as u32, 0);
-        self.notify();
-        true
+        bytes as u32
     }
 
     /// Tells the card that there are frames to send.

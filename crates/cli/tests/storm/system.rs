@@ -48,12 +48,21 @@ pub enum Needs {
     Rings,
     /// Serial lines to the victim, and to a VM that shares its PCPU and waits.
     Lines,
+    /// Links to a VM that shares the victim's PCPU and waits, and to one that sends as well, and restarts again and again.
+    Links,
+    /// The same, and the first VM does what the second one does.
+    LinksOfRestarts,
 }
 
 impl Needs {
     /// Returns true if the VM needs colours.
     pub fn colors(self) -> bool {
         matches!(self, Self::Colors | Self::ColorsAndGicV3)
+    }
+
+    /// Returns true if the VM has links.
+    pub fn links(self) -> bool {
+        matches!(self, Self::Links | Self::LinksOfRestarts)
     }
 }
 
@@ -66,7 +75,7 @@ const fn with_pause(mode: &'static str, needs: Needs, pause: u64) -> Storm {
 }
 
 /// All storms.
-pub const STORMS: [Storm; 50] = [
+pub const STORMS: [Storm; 55] = [
     storm("sgi-waiting", Needs::Nothing),
     storm("sgi-taking", Needs::Nothing),
     with_pause("sgi-taking", Needs::Nothing, 2_000),
@@ -117,6 +126,11 @@ pub const STORMS: [Storm; 50] = [
     storm("absent", Needs::Aborts),
     storm("ring", Needs::Rings),
     storm("serial", Needs::Lines),
+    storm("link-long", Needs::LinksOfRestarts),
+    storm("link-short", Needs::Links),
+    storm("link-kick", Needs::Links),
+    storm("link-reset", Needs::LinksOfRestarts),
+    storm("link-wrong", Needs::Links),
 ];
 
 /// The storm with this name and pause.
@@ -175,7 +189,9 @@ pub struct Place {
 impl Place {
     /// Whether the storm can take place there.
     pub fn allows(self, storm: Storm) -> bool {
-        self.gic == 3 || !matches!(storm.needs, Needs::GicV3 | Needs::ColorsAndGicV3)
+        let has_gic = self.gic == 3 || !matches!(storm.needs, Needs::GicV3 | Needs::ColorsAndGicV3);
+        // The VM that restarts has a PCPU of its own.
+        has_gic && (!storm.needs.links() || self.attackers < OTHERS.len())
     }
 
     /// From when until when, in microseconds after the start of the servers, the storm has to last.
@@ -209,6 +225,7 @@ impl Place {
         text += match needs {
             Needs::Rings => BELL,
             Needs::Lines => LINES,
+            _ if needs.links() => LINKS,
             _ => "",
         };
         text += &vm("victim", "4MiB", &arguments);
@@ -250,24 +267,55 @@ impl Place {
         }
         match needs {
             Needs::Device => text + DEVICE,
-            Needs::Rings => text + &self.reader("channel.receive=bell "),
-            Needs::Lines => text + &self.reader(""),
+            Needs::Rings => {
+                text + &self.reader("rt-channel", "channel.receive=bell channel.beats=1 channel")
+            }
+            Needs::Lines => text + &self.reader("rt-channel", "channel.beats=1 channel"),
+            Needs::Links => {
+                text + &self.reader("rt-network", "network.hold=1 network.sleep=1 network")
+                    + &self.peer()
+            }
+            Needs::LinksOfRestarts => {
+                let vm = self.restarts("reader", READER_US);
+                text + &vm + &self.vcpu_of_reader() + &self.peer()
+            }
             _ => text,
         }
     }
 
-    /// A VM that reads the channel or has a line, does not take its interrupt, and waits until the storm is over: before the
-    /// others, where it pays for what it causes, or behind them.
-    fn reader(self, receive: &str) -> String {
+    /// A VM that reads the channel or has a line or a link, and waits until the storm is over: before the others, where it pays for
+    /// what it causes, or behind them. `arguments`: the last one is the start of that for its time.
+    fn reader(self, program: &str, arguments: &str) -> String {
+        let us = self.end_us();
+        guest("reader", program, &format!("{arguments}.us={us}")) + &self.vcpu_of_reader()
+    }
+
+    fn vcpu_of_reader(self) -> String {
         let priority = if self.victim_first { 0 } else { 3 };
-        let kernel = project().join("build/guests/rt-channel.bin");
-        let us = 1000 * (START_MS + self.victim.length_ms() + PERIOD_MS);
         format!(
-            "[[vm]]\nname = \"reader\"\nboot = \"raw\"\nmemory = \"4MiB\"\nkernel = {kernel:?}\n\
-             bootargs = \"{receive}channel.us={us} channel.beats=1\"\n\
-             [[vm.vcpu]]\npcpu = {SHARED}\nserver = \"deferrable\"\nbudget = \"200us\"\n\
+            "[[vm.vcpu]]\npcpu = {SHARED}\nserver = \"deferrable\"\nbudget = \"200us\"\n\
              period = \"{PERIOD_MS}ms\"\npriority = {priority}\n"
         )
+    }
+
+    /// A VM on a PCPU of its own that floods a link while it does not restart.
+    fn peer(self) -> String {
+        let pcpu = OTHERS[OTHERS.len() - 1];
+        format!("{}[[vm.vcpu]]\npcpu = {pcpu}\n", self.restarts("peer", PEER_US))
+    }
+
+    /// A VM that floods its link, and restarts after this time, until the storm is over.
+    fn restarts(self, name: &str, us: u64) -> String {
+        let end = self.end_us();
+        let arguments = format!(
+            "network.flood=1 network.parts=8 network.bytes=1500 network.end=reset network.reset_us={end} network.us={us}"
+        );
+        guest(name, "rt-network", &arguments) + "restart_limit = 1000\n"
+    }
+
+    /// The storm is over then, in microseconds.
+    fn end_us(self) -> u64 {
+        1000 * (START_MS + self.victim.length_ms() + PERIOD_MS)
     }
 
     /// Those of the attacker's VCPUs: the second one is the one on the shared PCPU.
@@ -302,6 +350,14 @@ pub fn device_of_siblings(mode: &str) -> String {
          memory = \"4MiB\"\nkernel = {kernel:?}\nbootargs = {arguments:?}\n[[vm.vcpu]]\npcpu = 0\n"
     );
     vm + &vcpu(SHARED, "deferrable", 3, 1) + &vcpu(SHARED, "deferrable", 5, 2) + DEVICE
+}
+
+/// A VM without VCPUs.
+fn guest(name: &str, program: &str, arguments: &str) -> String {
+    let kernel = project().join(format!("build/guests/{program}.bin"));
+    format!(
+        "[[vm]]\nname = {name:?}\nboot = \"raw\"\nmemory = \"4MiB\"\nkernel = {kernel:?}\nbootargs = {arguments:?}\n"
+    )
 }
 
 fn resource(name: &str, vm: &str) -> String {
@@ -350,6 +406,27 @@ between = ["attacker", "reader"]
 tell_every = "20us"
 tell_burst = 64
 "#;
+
+/// All that is sent comes, and interrupts as often as a link lets any.
+const LINKS: &str = r#"[[link]]
+name = "near"
+between = ["attacker", "reader"]
+rate = "10GB/s"
+burst = "1MiB"
+interrupt_every = "20us"
+interrupt_burst = 64
+[[link]]
+name = "far"
+between = ["attacker", "peer"]
+rate = "10GB/s"
+burst = "1MiB"
+interrupt_every = "20us"
+interrupt_burst = 64
+"#;
+
+/// After so many microseconds a VM restarts that has a PCPU of its own, and one that has not.
+const PEER_US: u64 = 3_000;
+const READER_US: u64 = 200;
 
 const DEVICE: &str = r#"[[vm.device]]
 compatible = ["arm,pl031", "arm,primecell"]

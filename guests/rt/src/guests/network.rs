@@ -5,7 +5,8 @@
 //! two frames; `network.flood` (0): 1 to send without a pause until the end; `network.abuse` (0): so many microseconds it
 //! does with card and rings what no driver does, before all else, and `network.seed` (1) chooses what, `network.two` (0): 1 to do it on two VCPUs at once; `network.parts` (1): in
 //! how many buffers each frame is; `network.bytes` (0): data of each frame, 0 for all lengths; `network.deaf` (0): 1 to take no
-//! frame; `network.sleep` (0): 1 to execute nothing when all is sent; `network.end=reset`: the guest resets itself at the end.
+//! frame; `network.sleep` (0): 1 to execute nothing when all is sent; `network.end=reset`: the guest resets itself at the end,
+//! where `network.reset_us` is not 0 (0) only until so many microseconds after the start of the servers.
 //!
 //! ```text
 //! network: abused=5012 beside=0
@@ -21,13 +22,14 @@ mod abuse;
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use abi::hypercall::VmInfo;
 use rt::arch::lock::InterruptLock;
 use rt::arch::ram::Arena;
 use rt::arch::{counter, cpu};
 use rt::network::{Card, DATA_MAX, DATA_MIN};
 use rt::sleep::sleep_until;
 use rt::time::Clock;
-use rt::{arguments, gic, interrupts, println, psci};
+use rt::{arguments, gic, hypercall, interrupts, println, psci};
 
 /// Instructions between two looks at the time.
 const BETWEEN_LOOKS: u64 = 1_000;
@@ -113,7 +115,14 @@ pub fn main() {
     );
     let works = CARD.with(|card| card.as_ref().is_some_and(Card::is_running));
     println!("network: {}", if works { "done" } else { "the card is broken" });
-    if arguments::text("network.end") == Some("reset") {
+    let since = counter::now() - hypercall::vm_info(VmInfo::ServersStart).unwrap_or(0);
+    let resets_us = match number("network.reset_us", 0) {
+        0 => u64::MAX,
+        us => us,
+    };
+    if arguments::text("network.end") == Some("reset")
+        && clock.nanoseconds(since) / 1000 < resets_us
+    {
         psci::system_reset()
     }
 }

@@ -8,7 +8,8 @@ use crate::arch::ram::{Arena, Words};
 /// Descriptors, and buffers, of a ring.
 pub const RING: u16 = 32;
 /// Bytes of a buffer.
-const BUFFER: u64 = 2048;
+pub(super) const BUFFER_BYTES: u32 = 2048;
+const BUFFER: u64 = BUFFER_BYTES as u64;
 
 /// Where the parts are in the first page: no word of one is a word of another.
 const AVAILABLE: u64 = 1024;
@@ -18,7 +19,7 @@ const PAGE: u64 = 4096;
 /// The chain goes on.
 const NEXT: u16 = 1;
 /// The card may write the buffer.
-const WRITE: u16 = 2;
+pub(super) const WRITE: u16 = 2;
 
 /// A ring.
 pub struct Ring {
@@ -74,12 +75,19 @@ impl Ring {
     /// Makes the next buffer available for a frame that comes.
     pub(super) fn offer_to_write(&mut self) {
         if let Some(buffer) = self.free() {
-            self.offer(buffer, BUFFER as u32, WRITE);
+            self.offer(buffer, BUFFER_BYTES, WRITE);
         }
     }
 
     /// Makes a buffer available.
     pub(super) fn offer(&mut self, buffer: u16, bytes: u32, flags: u16) {
+        self.describe_chain(buffer, bytes, flags);
+        self.make_available(self.offered, buffer);
+        self.offer_more(1);
+    }
+
+    /// Describes a buffer, in as many parts as frames are in.
+    fn describe_chain(&self, buffer: u16, bytes: u32, flags: u16) {
         let (start, piece) = (address(self.buffer(buffer)), bytes / u32::from(self.parts));
         for part in 0..self.parts {
             let is_last = part + 1 == self.parts;
@@ -88,15 +96,36 @@ impl Ring {
             let flags = if is_last { flags } else { flags | NEXT };
             self.describe(buffer + part, start + u64::from(at), bytes, flags, buffer + part + 1);
         }
-        self.make_available(self.offered, buffer);
-        self.offered = self.offered.wrapping_add(1);
+    }
+
+    /// Makes the first buffer the one of every place of the ring, and all places available.
+    pub(super) fn offer_one_everywhere(&mut self, bytes: u32, flags: u16) {
+        self.describe_chain(0, bytes, flags);
+        (0..RING).for_each(|place| self.make_available(place, 0));
+        self.offer_more(RING - self.offered.wrapping_sub(self.found));
+    }
+
+    /// Makes all places available again that were returned.
+    pub(super) fn offer_again(&mut self) {
+        let returned = self.used().wrapping_sub(self.found);
+        self.found = self.found.wrapping_add(returned);
+        self.offer_more(returned);
+    }
+
+    /// Makes so many more places available, as they are.
+    fn offer_more(&mut self, places: u16) {
+        self.offered = self.offered.wrapping_add(places);
         self.set_index(self.offered);
+    }
+
+    /// How many chains were returned; it wraps.
+    fn used(&self) -> u16 {
+        (self.words[(USED / 8) as usize].load(SeqCst) >> 16) as u16
     }
 
     /// Finds a chain that was returned: its first descriptor, and how many bytes were written.
     pub(super) fn returned(&mut self) -> Option<(u16, u32)> {
-        let index = self.words[(USED / 8) as usize].load(SeqCst) >> 16 & 0xffff;
-        if index == u64::from(self.found) {
+        if self.used() == self.found {
             return None;
         }
         fence(SeqCst);

@@ -6,7 +6,7 @@
 //!
 //! Boot arguments: `storm.mode` (none): one of those in [`modes`], or `victim`, or `tasks`; `storm.attackers` (1): VCPUs that
 //! attack, without the sibling; `storm.pause` (0): instructions between two attacks; `storm.ms` (100): when the storm ends, after
-//! the start of the first period of all servers.
+//! the start of the first period of all servers; `storm.end=reset`: the guest resets itself at the end.
 //!
 //! ```text
 //! storm: mode=sgi-waiting attackers=1 times=131072 sibling=0 begin_us=4012 end_us=100001
@@ -20,6 +20,7 @@
 
 mod calls;
 mod interrupts;
+mod links;
 mod memory;
 mod modes;
 mod sibling;
@@ -33,7 +34,7 @@ use abi::hypercall::VmInfo;
 use modes::{MODES, Mode};
 use rt::arch::{CPUS_MAX, counter, cpu, secondary};
 use rt::time::Clock;
-use rt::{arguments, gic, hypercall, print, println, sleep};
+use rt::{arguments, gic, hypercall, print, println, psci, sleep};
 
 /// The VCPU on the victim's processor.
 const SIBLING: usize = 1;
@@ -130,4 +131,7 @@ pub fn main() {
         since(begin),
         since(end)
     );
+    if arguments::text("storm.end") == Some("reset") {
+        psci::system_reset()
+    }
 }

@@ -1,7 +1,7 @@
 //! The storms: what is done, and what the sibling does meanwhile.
 
 use super::sibling::Sibling::{self, Attacks, Busy, Dozes, Naps, Off, Takes, Unstarted, Waits};
-use super::{calls, interrupts, memory};
+use super::{calls, interrupts, links, memory};
 use rt::arch::cpu;
 
 /// A storm.
@@ -35,7 +35,7 @@ fn burn(_: u64) -> bool {
 }
 
 /// All of them.
-pub const MODES: [Mode; 46] = [
+pub const MODES: [Mode; 51] = [
     // Quiet, to compare with.
     mode("none", Waits, nothing, burn),
     // Interrupts to a sibling that waits and cannot take them, takes each, computes, is off, never was on.
@@ -91,6 +91,12 @@ pub const MODES: [Mode; 46] = [
     mode("ring", Attacks, calls::find_bell, calls::ring),
     // Serial lines to other VMs.
     mode("serial", Attacks, calls::find_lines, calls::serial),
+    // Links to other VMs.
+    mode("link-long", Attacks, links::find_for_long, links::long),
+    mode("link-short", Attacks, links::find_for_short, links::short),
+    mode("link-kick", Attacks, links::find_for_long, links::kick),
+    mode("link-reset", Attacks, links::find_for_long, links::reset),
+    mode("link-wrong", Attacks, links::find_for_long, links::wrong),
     // Stage-2 faults.
     mode("touch", Attacks, memory::take, memory::touch),
     mode("mmio", Attacks, nothing, memory::mmio),
