@@ -121,7 +121,7 @@ campaign: build cachescope ## Test what `make test` tests for seconds for longer
 		--test budgets --test races --test overshoot --test cyclictest --test trace_run \
 		-- --ignored --nocapture
 	cargo test --release --package bulkhead --test storm storms_of_links -- --ignored --nocapture
-	cargo test --release --package bulkhead-tests --test coincidence -- --ignored
+	cargo test --release --package bulkhead-tests --test coincidence --test links -- --ignored
 	BULKHEAD_INTERLEAVINGS=$(INTERLEAVINGS) cargo test --release --package bulkhead-interleavings
 	PROPTEST_CASES=$(INTERLEAVINGS) cargo test --release --package bulkhead-hypervisor --lib vdev::gic
 

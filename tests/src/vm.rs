@@ -7,12 +7,14 @@ use std::fmt::Write;
 pub struct Vm {
     pub(crate) name: String,
     memory: String,
+    vcpus: Option<u64>,
     lines: String,
 }
 
 impl Vm {
     fn new(name: &str, boot: &str, memory: &str) -> Self {
-        let vm = Self { name: name.into(), memory: memory.into(), lines: String::new() };
+        let vm =
+            Self { name: name.into(), memory: memory.into(), vcpus: None, lines: String::new() };
         vm.key("boot", boot)
     }
 
@@ -38,7 +40,7 @@ impl Vm {
     pub fn linux_with(initrd: &str, job: &str) -> Self {
         let file = |name: &str| crate::project().join("build/linux").join(name);
         Self::new("linux", "linux", "512MiB")
-            .number("vcpus", 2)
+            .vcpus(2)
             .key("kernel", &file("vmlinuz").to_string_lossy())
             .key("initrd", &file(initrd).to_string_lossy())
             .key("bootargs", &format!("console=ttyAMA0 quiet bulkhead.job={job}"))
@@ -47,6 +49,12 @@ impl Vm {
     /// Gives the VM another name.
     pub fn named(mut self, name: &str) -> Self {
         self.name = name.into();
+        self
+    }
+
+    /// Gives the VM so many VCPUs.
+    pub fn vcpus(mut self, count: u64) -> Self {
+        self.vcpus = Some(count);
         self
     }
 
@@ -74,6 +82,8 @@ impl Vm {
     }
 
     pub(crate) fn toml(&self) -> String {
-        format!("[[vm]]\nname = {:?}\nmemory = {:?}\n{}\n", self.name, self.memory, self.lines)
+        let vcpus = self.vcpus.map(|count| format!("vcpus = {count}\n")).unwrap_or_default();
+        let Self { name, memory, lines, .. } = self;
+        format!("[[vm]]\nname = {name:?}\nmemory = {memory:?}\n{vcpus}{lines}\n")
     }
 }

@@ -222,6 +222,47 @@ fn two_linux_talk() {
     assert_eq!(sent, sum("plan", "linux: job has back "), "{}", run.log());
 }
 
+/// As many VCPUs and links as a system may have: frames come and go by each card of a Linux.
+#[test]
+#[ignore = "takes a minute"]
+fn eight_vcpus_have_eight_links() {
+    let server = |pcpu: u32, budget: u32| {
+        format!(
+            "[[vm.vcpu]]\npcpu = {pcpu}\nserver = \"deferrable\"\nbudget = \"{budget}ms\"\nperiod = \"10ms\"\n"
+        )
+    };
+    let all: String = (0..8).map(|number| server(number % 4, 4)).collect();
+    let two = [2, 3].map(|pcpu| server(pcpu, 1)).concat();
+    let link = |number| {
+        format!(
+            "[[link]]\nname = \"lan{number}\"\nbetween = [\"plan\", \"drive\"]\nrate = \"10MB/s\"\n"
+        )
+    };
+    let run = Case::new("link-eight")
+        .vm(Vm::linux("cards").named("plan").vcpus(8).more(&all))
+        .vm(Vm::rt("rt-storm")
+            .named("drive")
+            .bootargs("storm.mode=link-short storm.pause=20000 storm.ms=5000")
+            .more(&two))
+        .more(&(0..8).map(link).collect::<String>())
+        .timeout(300)
+        .run()
+        .ended();
+    run.expect("plan", "linux: job cpus 8");
+    run.expect("plan", "linux: job done");
+    for number in 0..8 {
+        let came = run.value("plan", &format!("linux: job eth{number} "), "came");
+        assert!(came >= 100, "{}", run.log());
+        for (from, least) in [("plan", 1), ("drive", 100)] {
+            let sent = run.value("bulkhead", &format!("link lan{number} from={from}"), "frames");
+            assert!(sent >= least, "{}", run.log());
+        }
+    }
+    for vm in ["plan", "drive"] {
+        run.summary(vm, "off", "power-off", 0);
+    }
+}
+
 /// The longest frame in as many buffers as are allowed on both sides takes less than EL2 may take without looking for interrupts,
 /// also where pages have many colours.
 #[test]

@@ -17,6 +17,7 @@ const FILES: &[(&str, u32, &str)] = &[
     ("etc/profile", 0o644, include_str!("../rootfs/etc/profile")),
     ("jobs/bulkhead", 0o755, include_str!("../rootfs/jobs/bulkhead")),
     ("jobs/cache", 0o755, include_str!("../rootfs/jobs/cache")),
+    ("jobs/cards", 0o755, include_str!("../rootfs/jobs/cards")),
     ("jobs/channel", 0o755, include_str!("../rootfs/jobs/channel")),
     ("jobs/coloring", 0o755, include_str!("../rootfs/jobs/coloring")),
     ("jobs/cyclictest", 0o755, include_str!("../rootfs/jobs/cyclictest")),
