@@ -221,6 +221,51 @@ const NOTES: [Mutant; 5] = [
     },
 ];
 
+/// Those of ends of links, in `vm/link.rs`.
+const LINKS: [Mutant; 8] = [
+    Mutant { name: "real", replaced: &[] },
+    Mutant {
+        name: "comes_while_moving",
+        replaced: &[("if link.moving.load(Relaxed) {", "if false {")],
+    },
+    Mutant {
+        name: "stops_without_taking",
+        replaced: &[("        link.receive.lock().0 = None;\n", "")],
+    },
+    Mutant {
+        name: "stops_without_waiting",
+        replaced: &[(
+            "        link.receive.lock().0 = None;\n",
+            "        if let Some(mut receive) = link.receive.try_lock() { receive.0 = None; }\n",
+        )],
+    },
+    Mutant {
+        name: "starts_without_forgetting",
+        replaced: &[(
+            "            link.broken.store(false, Relaxed);\n            let rings",
+            "            let rings",
+        )],
+    },
+    Mutant {
+        name: "breaks_late",
+        replaced: &[(
+            "            link.broken.store(true, Relaxed);\n            drop(receive);\n",
+            "            drop(receive);\n            link.broken.store(true, Relaxed);\n",
+        )],
+    },
+    Mutant {
+        name: "breaks_untold",
+        replaced: &[(
+            "            machine::tell_link(vm.index, number);\n            Err",
+            "            Err",
+        )],
+    },
+    Mutant {
+        name: "sends_untold",
+        replaced: &[("if sending.done || link.broken.load(Relaxed) {", "if sending.done {")],
+    },
+];
+
 /// Those of what CPUs do, in these files of the hypervisor.
 const CPUS: [(&str, Mutant); 13] = [
     ("", Mutant { name: "real", replaced: &[] }),
@@ -366,6 +411,42 @@ fn main() {
     wire(&own, &hypervisor, &out);
     notes(&own, &hypervisor, &out);
     cpus(&own, &hypervisor, &out);
+    links(&own, &hypervisor, &out);
+}
+
+/// Ends of links, for shuttle.
+fn links(own: &Path, hypervisor: &Path, out: &Path) {
+    let read = |file: &str| {
+        let path = hypervisor.join(file);
+        println!("cargo::rerun-if-changed={}", path.display());
+        fs::read_to_string(path).expect("the hypervisor's source")
+    };
+    let (link, notes) = (read("vm/link.rs"), read("vm/port/notes.rs"));
+    let model = own.join("src/links");
+    println!("cargo::rerun-if-changed={}", model.display());
+    let mut modules = String::new();
+    for mutant in &LINKS {
+        let name = mutant.name;
+        let prefix = format!("crate::links::{name}::");
+        let place = |file: &str, source: &str| {
+            let source = source.replace("crate::", &prefix);
+            let source = source.replace(&format!("{prefix}with_shuttle"), "crate::with_shuttle");
+            let source = source.replace("core::sync::atomic", "shuttle::sync::atomic");
+            // Models call all of it, and its atomics are no constants.
+            let source = source.replace("pub(super) fn", "pub fn").replace("const fn", "fn");
+            let path = out.join(format!("links_{name}")).join(file);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            fs::write(path, source).expect("written");
+        };
+        place("vm/link.rs", &mutate(&link, mutant));
+        place("vm/port/notes.rs", &notes);
+        for file in ["mod.rs", "guest.rs", "scenes.rs"] {
+            place(file, &fs::read_to_string(model.join(file)).expect("a model"));
+        }
+        let root = out.join(format!("links_{name}/mod.rs"));
+        writeln!(modules, "#[path = {root:?}] pub mod {name};").expect("a string");
+    }
+    fs::write(out.join("links.rs"), modules).expect("written");
 }
 
 /// Several CPUs, for shuttle.

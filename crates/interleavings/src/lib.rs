@@ -78,3 +78,9 @@ pub mod notes {
 pub mod cpus {
     include!(concat!(env!("OUT_DIR"), "/cpus.rs"));
 }
+
+/// Ends of links and mutants.
+#[allow(clippy::all)]
+pub mod links {
+    include!(concat!(env!("OUT_DIR"), "/links.rs"));
+}

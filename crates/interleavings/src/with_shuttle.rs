@@ -37,6 +37,12 @@ pub mod lock {
             HELD.with(|held| held.borrow_mut().push(type_name::<T>()));
             MutexGuard(guard)
         }
+
+        pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+            let guard = self.0.try_lock().ok()?;
+            HELD.with(|held| held.borrow_mut().push(type_name::<T>()));
+            Some(MutexGuard(guard))
+        }
     }
 
     impl<T> Drop for MutexGuard<'_, T> {
