@@ -241,8 +241,6 @@ impl Vm {
             drop(lifecycle);
             let limit = u64::from(self.plan.restart_limit);
             machine::log!("{}: {}, restart {number} of {limit}", self.name(), reason.name());
-            self.reset_devices();
-            self.reset_coloring();
             at.vcpu.work.set(Some(Work::Restart(0)));
             return true;
         }

@@ -20,9 +20,14 @@ impl Vm {
         cpu::invalidate_instruction_caches();
     }
 
-    /// Does one chunk of the reset of the memory; `number` counts the chunks from 0. Returns false
-    /// if no chunk remains.
-    pub(super) fn reload(&self, mut number: usize) -> bool {
+    /// Does one chunk of the reset of the devices, which is the first one, and of the memory; `number` counts the chunks from 0.
+    /// Returns false if no chunk remains.
+    pub(super) fn reload(&'static self, number: usize) -> bool {
+        let Some(mut number) = number.checked_sub(1) else {
+            self.reset_devices();
+            self.reset_coloring();
+            return true;
+        };
         for &(guest, memory) in &self.memory {
             let chunks = (guest.bytes as usize).div_ceil(CHUNK);
             if number < chunks {
