@@ -6,6 +6,7 @@ mod coloring;
 mod figures;
 mod holds;
 mod kicks;
+mod links;
 mod locks;
 mod log;
 mod machine;
@@ -106,10 +107,14 @@ fn measure(workspace: &Workspace, marked: &Path) -> Result<Rows> {
     kicks::measure(workspace, &mut rows)?;
     rings::measure(workspace, &mut rows)?;
     serial::measure(workspace, &mut rows)?;
+    links::measure(workspace, &mut rows)?;
     holds::measure(workspace, marked, &mut rows)?;
     let waits = OTHER_CPUS * rows.get("hold_gic")?.max;
     let path = rows.get(kicks::KICK)?.max.max(rows.get(holds::EXIT)?.max);
     rows.add(LATEST_TICK, Range::exact(path + waits));
+    // Frames on their way to the VM come to an end at the same time.
+    let stop = rows.get(links::STOP)?.max + rows.get(holds::RING)?.max;
+    rows.add(figures::LATEST_STOP, Range::exact(stop));
     rows.add(CODE_AND_RODATA, Range::exact(size::measure(workspace)?.total()));
     Ok(rows)
 }

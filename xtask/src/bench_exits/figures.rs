@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use super::coloring;
 use super::holds;
 use super::kicks;
+use super::links;
 use super::range::Range;
 use super::regulation;
 use super::rings;
@@ -75,6 +76,10 @@ const NONE: [&str; 3] = [""; 3];
 pub const LATEST_TICK: &str = "latest_tick";
 /// The other CPUs of the machine.
 pub const OTHER_CPUS: u64 = 3;
+
+/// The longest part of a stop or a restart of a VM with eight links, in which no interrupt is served, and the longest frame on its
+/// way to the VM. Computed.
+pub const LATEST_STOP: &str = "latest_stop";
 
 /// All figures, in the order in which they are shown.
 const FIGURES: &[Figure] = &[
@@ -190,11 +195,26 @@ const FIGURES: &[Figure] = &[
         NONE,
     ),
     figure(serial::SERVED, "... of that, one end is brought up to date", Some(2_700), NONE),
+    figure(links::FRAME, "frame for a link: longest chunk", Some(30_000), NONE),
+    figure(
+        links::STOP,
+        "VM with eight links and serial lines stops or restarts: longest part without a look for interrupts",
+        None,
+        NONE,
+    ),
+    figure(LATEST_STOP, "... that waits for a frame on its way (bound)", Some(30_000), NONE),
     figure(LATEST_TICK, "latest tick of the scheduler without chunks (bound)", Some(20_000), NONE),
     figure("hold_gic", "longest hold of a lock: interrupt controller of a VM", Some(5_000), NONE),
     figure("hold_machine", "... that of the machine", Some(100), NONE),
     figure("hold_resources", "... resources of several VMs", Some(100), NONE),
     figure("hold_console", "... console, and UART of a VM", Some(6_000), NONE),
+    figure(holds::RING, "... ring of a link into which others send", Some(10_000), NONE),
+    figure(
+        "hold_card",
+        "... card of a link, and ring out of which its VM sends",
+        Some(20_000),
+        NONE,
+    ),
     figure("hold_other", "... any other", Some(100), NONE),
     figure(
         holds::EXIT,
@@ -290,6 +310,8 @@ mod tests {
             (holds::EXIT, overheads.exit),
             ("hold_gic", overheads.lock),
             (coloring::CHUNK, overheads.chunk),
+            (links::FRAME, overheads.chunk),
+            (LATEST_STOP, overheads.chunk),
         ] {
             assert_eq!(limit(key), time.0, "{key}");
         }

@@ -13,14 +13,16 @@ use object::{Object, ObjectSymbol};
 
 use super::kicks;
 use super::log::{self, Event};
-use super::machine::{KICKS, LOCKS, Machine};
+use super::machine::{KICKS, LINKS, LOCKS, Machine};
 use super::range::Range;
 use super::regulation::WFI;
 use super::rows::Rows;
 use crate::workspace::Workspace;
 
 /// Rows of locks, and what the names of functions that take them contain; the first that fits counts.
-pub const HELD: [(&str, &[&str]); 5] = [
+pub const HELD: [(&str, &[&str]); 7] = [
+    (RING, &["4link7deliver", "4link4stop"]),
+    ("hold_card", &["4link10send_frame", "4link5serve", "4link4hear", "4link5reset"]),
     ("hold_machine", &["gic_env"]),
     ("hold_gic", &["3gic"]),
     ("hold_resources", &["5locks"]),
@@ -28,6 +30,8 @@ pub const HELD: [(&str, &[&str]); 5] = [
     ("hold_other", &[""]),
 ];
 
+/// Row of the ring of a link into which others send.
+pub const RING: &str = "hold_ring";
 /// Row of the locks of the console.
 const CONSOLE: &str = "hold_console";
 /// Row of the longest call or access that writes nothing to the console, and of the longest one that does.
@@ -54,6 +58,10 @@ const MODES: [&str; 10] = [
     "console-call",
     "console-uart",
 ];
+/// What a VM does with its links, while another one sends the longest frames on them.
+const LINK_MODES: [&str; 3] = ["link-long", "link-reset", "link-wrong"];
+/// Its chunks are long work, in which the CPU looks for interrupts: not part of an access.
+const WORK: &str = "4link4send17h";
 /// The longest of each row, in instructions.
 type Longest = BTreeMap<&'static str, u64>;
 
@@ -75,6 +83,12 @@ pub fn measure(workspace: &Workspace, hypervisor: &Path, rows: &mut Rows) -> Res
     }
     let machine = Machine::new(workspace, LOCKS, |_| true)?.with_hypervisor(hypervisor)?;
     follow(&machine, &functions, &mut longest)?;
+    for mode in LINK_MODES {
+        let machine = Machine::new(workspace, LINKS, |line| !line.contains("# late"))?;
+        let mut machine = machine.with_hypervisor(hypervisor)?;
+        machine.tell(format!("storm.mode={mode} storm.ms=8"))?;
+        follow(&machine, &functions, &mut longest)?;
+    }
     for row in HELD.map(|(row, _)| row).into_iter().chain([EXIT, EXIT_CONSOLE]) {
         let most = longest.get(row).with_context(|| format!("no lock was held for {row}"))?;
         rows.add(row, Range::exact(*most));
@@ -93,10 +107,15 @@ struct Locks {
     waited: bool,
     /// Whether it had a lock of the console.
     console: bool,
+    /// Whether it did long work.
+    works: bool,
 }
 
 /// Boots the machine once: every lock that is taken counts until it is released, but for boot and power-off.
 fn follow(machine: &Machine, functions: &[(u64, &str)], longest: &mut Longest) -> Result<()> {
+    let work = functions.iter().filter(|(_, name)| name.contains(WORK));
+    let work: Vec<u64> = work.map(|(address, _)| *address).collect();
+    ensure!(!work.is_empty(), "the hypervisor has no function with {WORK} in its name");
     let step = |locks: &mut Locks, offset, instruction| match instruction {
         Some(TAKEN) => {
             let row = row(functions, offset);
@@ -106,6 +125,7 @@ fn follow(machine: &Machine, functions: &[(u64, &str)], longest: &mut Longest) -
         Some(RELEASED) => locks.released.extend(locks.held.pop()),
         // The marks are not in the image that is shipped.
         other => {
+            locks.works |= work.contains(&offset);
             locks.waited |= matches!(other, Some(YIELD | WFI));
             locks.instructions += 1;
             locks.held.iter_mut().for_each(|(_, instructions)| *instructions += 1);
@@ -116,6 +136,7 @@ fn follow(machine: &Machine, functions: &[(u64, &str)], longest: &mut Longest) -
         if let Event::Call(esr) = event
             && CLASSES.contains(&(esr >> 26))
             && !locks.waited
+            && !locks.works
         {
             let row = if locks.console { EXIT_CONSOLE } else { EXIT };
             let most = longest.entry(row).or_default();

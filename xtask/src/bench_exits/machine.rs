@@ -37,6 +37,8 @@ pub const KICKS: &str = "systems/bench-kick.toml";
 pub const RINGS: &str = "systems/bench-ring.toml";
 /// What serial lines cost.
 pub const SERIAL: &str = "systems/bench-serial.toml";
+/// What links cost.
+pub const LINKS: &str = "systems/bench-link.toml";
 const CPU: &str = "arm,cortex-a53";
 /// Arguments of QEMU with which it logs each instruction and each exception.
 const LOG: [&str; 4] = ["-accel", "tcg,one-insn-per-tb=on", "-d", "exec,nochain,int"];
@@ -105,7 +107,7 @@ impl Machine {
         Ok(Self { hypervisor: Hypervisor::read(path).map_err(whole)?, ..self })
     }
 
-    /// Gives the guest other boot arguments.
+    /// Gives the first guest other boot arguments.
     pub fn tell(&mut self, arguments: String) -> Result<()> {
         let vm = self.plan.vms.first_mut().context("the system has no VM")?;
         vm.boot.bootargs = Some(arguments);
