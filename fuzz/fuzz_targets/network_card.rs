@@ -7,7 +7,9 @@ use std::cell::{Cell, RefCell};
 use hypervisor::vdev::virtio::Memory;
 use hypervisor::vdev::virtio::card::{Card, Effect, RECEIVE, TRANSMIT};
 use hypervisor::vdev::virtio::queue::{CHAIN_MAX, Queue};
-use hypervisor::vdev::virtio::wire::{BUFFER, FRAME_MAX, FRAME_MIN, Sender, deliver};
+use hypervisor::vdev::virtio::wire::{
+    BUFFER, Dropped, FRAME_MAX, FRAME_MIN, Sender, Sent, deliver,
+};
 use policy::channel::{Bucket, Parameters};
 use policy::time::{Duration, Instant};
 
@@ -83,6 +85,10 @@ libfuzzer_sys::fuzz_target!(|input: (Vec<u8>, Vec<(u8, u16, u32)>)| {
                     assert_eq!(frame[18..24], OWN);
                     Ok(())
                 });
+                assert!(ram.accesses.take() <= 5 + 2 * u32::from(CHAIN_MAX));
+                let all = matches!(sent, Ok(Sent::Dropped(Dropped::Rate))) || kind % 8 == 6;
+                let sent = if all && sent.is_ok() { sender.drop_all(queue, &ram) } else { sent };
+                assert!(ram.accesses.take() <= 2 + 2 * 2);
                 if sent.is_err() {
                     queues[TRANSMIT] = None;
                     card.breaks();

@@ -79,8 +79,8 @@ fn a_full_ring_drops() {
         .ended();
     run.expect("plan", "network: sent=100 ");
     // So many buffers has the driver.
-    assert_eq!(count(&run, "plan", "frames"), 32, "{}", run.log());
-    assert_eq!(count(&run, "plan", "full") + count(&run, "plan", "away"), 68, "{}", run.log());
+    assert_eq!(count(&run, "plan", "frames"), 64, "{}", run.log());
+    assert_eq!(count(&run, "plan", "full") + count(&run, "plan", "away"), 36, "{}", run.log());
 }
 
 /// An end that restarts again and again goes on with the link. What is sent to it meanwhile is lost.
@@ -285,4 +285,36 @@ fn a_frame_is_a_short_chunk() {
         let longest = run.value("plan", "network: sent", "longest");
         assert!(longest < 24_000, "{}", run.log());
     }
+}
+
+/// What `check` counts: two exits for a frame that counts as 64 bytes, four for any, five for a store after which everything is dropped.
+#[test]
+fn frames_take_no_longer_than_is_counted() {
+    const EXIT: i64 = 5_000;
+    let deaf = "network.parts=8 network.deaf=1 network.sleep=1 network.hold=1 network.us=60000";
+    let run = |plan: &str, limit: &str| {
+        Case::new("link-cost")
+            .tick_is_an_instruction()
+            .vm(guest("plan", plan))
+            .vm(guest("drive", deaf))
+            .more(&link(limit))
+            .run()
+            .ended()
+    };
+    for (bytes, most) in [(24, 2 * EXIT), (113, 2 * EXIT), (1_500, 4 * EXIT)] {
+        let plan = format!(
+            "network.send=20 network.gap_us=1000 network.parts=8 network.bytes={bytes} network.hold=1 network.us=30000"
+        );
+        let run = run(&plan, "rate = \"100MB/s\"\n");
+        assert_eq!(count(&run, "plan", "frames"), 1, "{}", run.log());
+        // With the store, and with what the guest does to fill the buffers.
+        let longest = run.value("plan", "network: sent", "longest");
+        assert!(longest < most, "{bytes}: {}", run.log());
+    }
+    let plan = "network.tasks=50000 network.batch=63 network.bytes=1500 network.us=1000";
+    let run = run(plan, "rate = \"1kB/s\"\nburst = \"1514B\"\n");
+    assert_eq!(count(&run, "plan", "rate"), 5 * 63 - 1, "{}", run.log());
+    let [shortest, longest] =
+        ["shortest", "longest"].map(|it| run.value("plan", "network: stores", it));
+    assert!(shortest < 5 * EXIT && longest < 5 * EXIT + 4 * EXIT, "{}", run.log());
 }

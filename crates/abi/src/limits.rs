@@ -35,6 +35,9 @@ pub const LINK_BURST_MIN: u64 = 1514;
 /// See [`LINK_BURST_MIN`].
 pub const LINK_BURST_MAX: u64 = 1 << 20;
 
+/// Fewest bytes that a frame counts in what an end of a link may send.
+pub const LINK_COUNTED_MIN: u64 = 64;
+
 /// Shortest time in nanoseconds from one ring of a channel to the next, which interrupts its readers, and from one
 /// interrupt of an end of a serial line or of a link to the next.
 pub const RING_INTERVAL_MIN_NS: u64 = 20_000;

@@ -122,11 +122,19 @@ impl Card {
 
     /// Sends a frame with this number and so many bytes of data to all. Returns false if all buffers are on their way.
     pub fn send(&mut self, number: u64, data: usize) -> bool {
+        let is_there = self.put(number, data);
+        if is_there {
+            self.notify();
+        }
+        is_there
+    }
+
+    /// Puts such a frame into the ring, without a word to the card.
+    pub fn put(&mut self, number: u64, data: usize) -> bool {
         while self.transmit.returned().is_some() {}
         let Some(buffer) = self.transmit.free() else { return false };
         let bytes = self.write_frame(buffer, number, data);
         self.transmit.offer(buffer, bytes, 0);
-        self.notify();
         true
     }
 

@@ -2,7 +2,9 @@
 //!
 //! The VM that sends pays. A store that tells its card of frames begins long work ([`super::work`]) of the VCPU: each chunk copies one
 //! frame out of the buffers of the sender, and into those of the receiver, as far as the sender may send so much (the limit of the
-//! link). The receiver is interrupted only as often as the limit on interrupts lets it; what the sender may not tell yet it tells
+//! link). Each frame counts in the limit, also one that may not pass; and the first one that finds too little in it ends the work: the
+//! next chunk drops all that wait. So beside the frames within the limit, such a store costs the sender one frame and that chunk at most.
+//! The receiver is interrupted only as often as the limit on interrupts lets it; what the sender may not tell yet it tells
 //! late, as an end of a serial line does (`port`).
 //!
 //! Both VMs are untrusted, and each may do anything with its rings and registers at any time:
@@ -75,6 +77,8 @@ pub struct Sending {
     left: u16,
     /// The driver wants to be interrupted for those that were sent.
     done: bool,
+    /// One was more than this end may send: the next chunk drops those behind it.
+    drops: bool,
     /// The syndrome of the store after which the guest continues.
     syndrome: u64,
 }
@@ -268,13 +272,19 @@ fn serve(
         Some(Effect::Transmit) => {
             // Nothing has changed the syndrome since the exit.
             let syndrome = regs::esr_el2::read();
-            Served::Transmit(Sending { link: number, left: SIZE_MAX, done: false, syndrome })
+            Served::Transmit(Sending {
+                link: number,
+                left: SIZE_MAX,
+                done: false,
+                drops: false,
+                syndrome,
+            })
         }
         Some(_) => Served::Value(0),
     }
 }
 
-/// Sends the next frame for a VCPU, which is the one to run on this CPU. Returns true if there is none left.
+/// Sends the next frame, or drops the rest, for a VCPU, which is the one to run on this CPU. Returns true if there is none left.
 #[inline(never)]
 pub fn send(sending: &mut Sending, at: &Assignment, pcpu: &Pcpu) -> bool {
     let link = &at.vm.links.all[sending.link];
@@ -298,7 +308,7 @@ pub fn send(sending: &mut Sending, at: &Assignment, pcpu: &Pcpu) -> bool {
     true
 }
 
-/// Sends a frame. Returns false if there is none, and `None` if another VCPU is at the ring.
+/// Sends a frame, or drops the rest. Returns false if there is none left, and `None` if another VCPU is at the ring.
 #[inline(never)]
 fn send_frame(link: &Link, sending: &mut Sending, vm: &'static Vm) -> Option<bool> {
     let mut transmit = link.transmit.try_lock()?;
@@ -306,10 +316,15 @@ fn send_frame(link: &Link, sending: &mut Sending, vm: &'static Vm) -> Option<boo
     let Some(ring) = queue else { return Some(false) };
     let mut tells = false;
     let memory = Ram(vm);
-    let sent = sender.send(ring, &memory, Instant(cpu::now()), |frame| {
-        tells = deliver(link.plan.peer, frame)?;
-        Ok(())
-    });
+    let is_last = sending.drops;
+    let sent = if is_last {
+        sender.drop_all(ring, &memory)
+    } else {
+        sender.send(ring, &memory, Instant(cpu::now()), |frame| {
+            tells = deliver(link.plan.peer, frame)?;
+            Ok(())
+        })
+    };
     let sent = sent.and_then(|sent| {
         if sent != Sent::Nothing {
             sending.done |= ring.wants_interrupt(&memory)?;
@@ -317,7 +332,10 @@ fn send_frame(link: &Link, sending: &mut Sending, vm: &'static Vm) -> Option<boo
         Ok(sent)
     });
     let goes_on = match sent {
-        Ok(sent) => sent != Sent::Nothing,
+        Ok(sent) => {
+            sending.drops = sent == Sent::Dropped(Dropped::Rate);
+            sent != Sent::Nothing && !is_last
+        }
         Err(_) => {
             *queue = None;
             link.broken.store(true, Relaxed);

@@ -7,8 +7,11 @@
 //! how many buffers each frame is; `network.bytes` (0): data of each frame, 0 for all lengths; `network.deaf` (0): 1 to take no
 //! frame; `network.sleep` (0): 1 to execute nothing when all is sent; `network.end=reset`: the guest resets itself at the end,
 //! where `network.reset_us` is not 0 (0) only until so many microseconds after the start of the servers.
+//! `network.tasks` (0): so many microseconds it executes two tasks before it sends as above: `control`, every 2 ms from
+//! `network.offset_us` (40) on, and `net`, every 10 ms, which sends `network.batch` (16) frames with one store.
 //!
 //! ```text
+//! network: stores shortest=1200 longest=40000
 //! network: abused=5012 beside=0
 //! network: sent=500 longest=4711
 //! network: received=500 wrong=0 lost=0 interrupts=48 us=51021
@@ -19,6 +22,7 @@
 //! not come before a later one. They are received in the interrupt.
 
 mod abuse;
+mod tasks;
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -75,6 +79,10 @@ pub fn main() {
     CARD.with(|slot| *slot = Some(card));
     if number("network.deaf", 0) == 0 {
         gic::enable(interrupt);
+    }
+    let tasks_us = number("network.tasks", 0);
+    if tasks_us > 0 {
+        tasks::run(tasks_us);
     }
     let (send, receive) = (number("network.send", 0), number("network.receive", 0));
     let [hold, flood] = ["network.hold", "network.flood"].map(|name| number(name, 0) != 0);

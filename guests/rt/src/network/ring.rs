@@ -6,7 +6,7 @@ use super::address;
 use crate::arch::ram::{Arena, Words};
 
 /// Descriptors, and buffers, of a ring.
-pub const RING: u16 = 32;
+pub const RING: u16 = 64;
 /// Bytes of a buffer.
 pub(super) const BUFFER_BYTES: u32 = 2048;
 const BUFFER: u64 = BUFFER_BYTES as u64;

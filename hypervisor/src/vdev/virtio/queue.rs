@@ -110,6 +110,37 @@ impl Queue {
         Ok(Some(first))
     }
 
+    /// Takes all available chains and returns them, without a look at their buffers. Returns how many.
+    pub fn give_back_all(&mut self, memory: &impl Memory) -> Result<u16, Broken> {
+        let waiting = self.waiting(memory)?;
+        fence(Acquire);
+        let (mut left, size) = (waiting, self.layout.size);
+        while left > 0 {
+            // As many as are side by side in both rings: one after the other would be a long piece of work.
+            let [from, to] = [self.taken, self.returned].map(|count| count % size);
+            let count = left.min(size - from).min(size - to);
+            let mut firsts = [0; 2 * SIZE_MAX as usize];
+            let mut elements = [0; USED_BYTES as usize * SIZE_MAX as usize];
+            let firsts = &mut firsts[..2 * usize::from(count)];
+            let elements = &mut elements[..USED_BYTES as usize * usize::from(count)];
+            let at = self.layout.available + HEAD_BYTES + 2 * u64::from(from);
+            let loaded = memory.load(at, firsts);
+            let each = elements.chunks_exact_mut(USED_BYTES as usize).zip(firsts.chunks_exact(2));
+            each.for_each(|(element, first)| element[..2].copy_from_slice(first));
+            let at = self.layout.used + HEAD_BYTES + USED_BYTES * u64::from(to);
+            if !loaded || !memory.store(at, elements) {
+                return Err(Broken::Outside);
+            }
+            self.taken = self.taken.wrapping_add(count);
+            self.returned = self.returned.wrapping_add(count);
+            left -= count;
+        }
+        if waiting > 0 {
+            self.tell_returned(memory)?;
+        }
+        Ok(waiting)
+    }
+
     /// Copies out of the buffers of a chain what `data` has room for. Returns how many bytes the buffers have.
     pub fn gather(&self, memory: &impl Memory, first: u16, data: &mut [u8]) -> Result<u64, Broken> {
         let mut total = 0;
@@ -149,9 +180,15 @@ impl Queue {
         element[4..].copy_from_slice(&written.to_le_bytes());
         let stored = memory.store(self.layout.used + HEAD_BYTES + USED_BYTES * place, &element);
         self.returned = self.returned.wrapping_add(1);
+        stored.then_some(()).ok_or(Broken::Outside)?;
+        self.tell_returned(memory)
+    }
+
+    /// Tells the driver of all chains that were returned.
+    fn tell_returned(&self, memory: &impl Memory) -> Result<(), Broken> {
         // The driver reads the index first.
         fence(Release);
-        let told = stored && memory.store_u16(self.layout.used + 2, self.returned);
+        let told = memory.store_u16(self.layout.used + 2, self.returned);
         told.then_some(()).ok_or(Broken::Outside)
     }
 

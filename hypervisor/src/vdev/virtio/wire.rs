@@ -4,6 +4,7 @@
 
 use core::fmt;
 
+use abi::limits::LINK_COUNTED_MIN;
 use policy::channel::Bucket;
 use policy::time::Instant;
 
@@ -17,8 +18,6 @@ const HEADER: usize = 12;
 pub const FRAME_MIN: usize = 14;
 /// See [`FRAME_MIN`].
 pub const FRAME_MAX: usize = 1514;
-/// Fewest bytes that a frame counts in the limit of its sender.
-pub const COUNTED_MIN: u64 = 64;
 /// Bytes of a frame with its header.
 pub const BUFFER: usize = HEADER + FRAME_MAX;
 
@@ -125,9 +124,21 @@ impl Sender {
         })
     }
 
+    /// Drops all frames of the ring, because one before them was more than this end may send.
+    pub fn drop_all(&mut self, queue: &mut Queue, memory: &impl Memory) -> Result<Sent, Broken> {
+        let dropped = queue.give_back_all(memory)?;
+        self.counts.dropped[Dropped::Rate as usize] += u64::from(dropped);
+        Ok(if dropped == 0 { Sent::Nothing } else { Sent::Dropped(Dropped::Rate) })
+    }
+
     /// Makes what is in the buffer the frame that the other end gets, if it may get it. Returns its length.
+    ///
+    /// Whatever it is, it was copied: it takes tokens also if it may not pass, so that the limit is one on this work.
     fn pass(&mut self, bytes: u64, now: Instant) -> Result<usize, Dropped> {
-        let frame = bytes.checked_sub(HEADER as u64).ok_or(Dropped::Malformed)?;
+        let frame = bytes.saturating_sub(HEADER as u64);
+        if !self.bucket.take(frame.clamp(LINK_COUNTED_MIN, FRAME_MAX as u64), now) {
+            return Err(Dropped::Rate);
+        }
         let length = frame as usize;
         // Of the header, only hints that no offload needs may be set: lengths and offsets.
         let [flags, offload] = [self.buffer[0], self.buffer[1]];
@@ -138,9 +149,6 @@ impl Sender {
         let to_group = frame[0] & 1 != 0;
         if frame[6..12] != self.own || !(to_group || frame[..6] == self.other) {
             return Err(Dropped::Address);
-        }
-        if !self.bucket.take(COUNTED_MIN.max(length as u64), now) {
-            return Err(Dropped::Rate);
         }
         header.fill(0);
         // The number of chains in which the frame is.

@@ -44,6 +44,7 @@ enum Step {
         value: u8,
     },
     Send,
+    DropAll,
     Deliver(usize),
 }
 
@@ -75,6 +76,7 @@ fn step() -> impl Strategy<Value = Step> {
             }),
         1 => (0..0x100u64, any::<u8>()).prop_map(|(at, value)| Step::Byte { at, value }),
         6 => Just(Step::Send),
+        2 => Just(Step::DropAll),
         4 => (1..BUFFER).prop_map(Step::Deliver),
     ]
 }
@@ -110,7 +112,7 @@ fn write(ram: &Ram, step: &Step) {
             ram.available(index, *number);
         }
         Step::Byte { at, value } => ram.set(REGIONS[0] + at, &[*value]),
-        Step::Send | Step::Deliver(_) => {}
+        Step::Send | Step::DropAll | Step::Deliver(_) => {}
     }
 }
 
@@ -157,6 +159,13 @@ fn run(steps: &[Step]) {
                     }
                 }
             }
+            Step::DropAll => {
+                match (sender.drop_all(&mut queue, &ram), reference.drops(&expected)) {
+                    (Ok(got), Ok(dropped)) => assert_eq!(got != Sent::Nothing, dropped),
+                    (Err(_), Err(_)) => return,
+                    different => panic!("{different:?}"),
+                }
+            }
             Step::Deliver(bytes) => {
                 let data: Vec<u8> = (0..bytes).map(|byte| byte as u8 | 1).collect();
                 let got = deliver(&mut queue, &ram, &data);
@@ -169,7 +178,11 @@ fn run(steps: &[Step]) {
             }
             _ => {}
         }
-        assert!(ram.accesses.get() <= 5 + 2 * u32::from(CHAIN_MAX), "{}", ram.accesses.get());
+        let most = match step {
+            Step::DropAll => 2 + 2 * 2,
+            _ => 5 + 2 * u32::from(CHAIN_MAX),
+        };
+        assert!(ram.accesses.get() <= most, "{}", ram.accesses.get());
         assert!(*ram.bytes.borrow() == *expected.bytes.borrow(), "RAM differs after {step:?}");
     }
 }
@@ -202,6 +215,10 @@ fn random_steps_send_and_deliver() {
                 Step::Send => match reference.transmitted(&ram, BUFFER) {
                     Ok(Some((total, bytes))) => sent += u32::from(passes(total, &bytes)),
                     Ok(None) => {}
+                    Err(_) => break,
+                },
+                Step::DropAll => match reference.drops(&ram) {
+                    Ok(_) => {}
                     Err(_) => break,
                 },
                 Step::Deliver(bytes) => match reference.receives(&ram, &vec![0; *bytes]) {

@@ -77,6 +77,16 @@ impl Reference {
         Ok(Some((total, all)))
     }
 
+    /// Gives all available chains back. Returns true if there was one.
+    pub fn drops(&mut self, ram: &Ram) -> Result<bool, Wrong> {
+        let mut some = false;
+        while let Some(first) = self.take(ram)? {
+            self.give_back(ram, first, 0);
+            some = true;
+        }
+        Ok(some)
+    }
+
     /// Brings bytes to the driver.
     pub fn receives(&mut self, ram: &Ram, data: &[u8]) -> Result<bool, Wrong> {
         let Some(first) = self.take(ram)? else { return Ok(false) };

@@ -110,10 +110,41 @@ fn a_sender_sends_no_more_than_it_may() {
     let (short, mut limited) = (frame(OTHER, OWN, 0), sender(150));
     let results: Vec<_> = (0..3).map(|_| send(&mut limited, &short).0).collect();
     assert_eq!(results, [Ok(Sent::Frame), Ok(Sent::Frame), Ok(Sent::Dropped(Dropped::Rate))]);
-    // What does not pass anyway takes nothing.
-    let mut limited = sender(64);
-    assert_eq!(send(&mut limited, &frame(OTHER, OTHER, 0)).0, Ok(Sent::Dropped(Dropped::Address)));
-    assert_eq!(send(&mut limited, &short).0, Ok(Sent::Frame));
+    // What does not pass anyway takes as much: it was copied, too.
+    for (frame, bytes, why) in [
+        (frame(OTHER, OTHER, 0), 64, Dropped::Address),
+        (frame(OTHER, OTHER, 86), 100, Dropped::Address),
+        (vec![], 64, Dropped::Malformed),
+        (frame(OTHER, OWN, 1501), FRAME_MAX as u64, Dropped::Malformed),
+    ] {
+        let mut limited = sender(bytes + 64);
+        assert_eq!(send(&mut limited, &frame).0, Ok(Sent::Dropped(why)), "{frame:?}");
+        assert_eq!(send(&mut limited, &short).0, Ok(Sent::Frame), "{frame:?}");
+        assert_eq!(send(&mut limited, &short).0, Ok(Sent::Dropped(Dropped::Rate)), "{frame:?}");
+    }
+}
+
+#[test]
+fn all_that_wait_are_dropped_at_once() {
+    let (ram, mut queue) = (Ram::new(), queue());
+    let mut sender = sender(64);
+    for index in 0..5 {
+        ram.available(index, index % 2);
+    }
+    assert_eq!(sender.drop_all(&mut queue, &ram), Ok(Sent::Dropped(Dropped::Rate)));
+    assert_eq!((ram.used(), queue.waiting(&ram)), ((5, 0, 0), Ok(0)));
+    assert_eq!(ram.get(RING.used + 4 + 8 * 3, 8), [1, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(sender.counts().dropped[Dropped::Rate as usize], 5);
+    ram.accesses.set(0);
+    assert_eq!(sender.drop_all(&mut queue, &ram), Ok(Sent::Nothing));
+    assert_eq!(ram.accesses.get(), 1);
+    // No token was taken, and the ring goes on.
+    ram.set(FROM, &frame(OTHER, OWN, 0));
+    ram.descriptor(3, FROM, 26, 0, 0);
+    ram.available(5, 3);
+    assert_eq!(sender.send(&mut queue, &ram, NOW, |_| Ok(())), Ok(Sent::Frame));
+    ram.available(14, 0);
+    assert_eq!(sender.drop_all(&mut queue, &ram), Err(Broken::Index), "nine of eight");
 }
 
 #[test]
