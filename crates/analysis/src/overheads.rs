@@ -36,6 +36,10 @@
 //! - *Ring*: another VM rings for a channel that the VM of the VCPU reads: `K + I`, and the cost of a wait
 //!   ([`Costs::wait`]) if the VCPU can leave the PCPU while its jobs wait for something else, because it
 //!   then returns for the ring. The hypervisor limits the number of rings.
+//! - *Frame*: EL2 copies a frame that the VM of the VCPU sends by a link, before its guest continues: `F = min(B, 2 X)`
+//!   ([`Costs::frame`]) for every so many bytes as the shortest frame counts. Any VCPU of the VM may have to do that. The hypervisor
+//!   limits the bytes. Once, and each time that a job continues after it waited, a task below can just have sent more than
+//!   is within the limit: EL2 takes one frame that it drops, and drops the rest, `F` each ([`Costs::excess`]).
 //! - *Console*: [`CONSOLE_PER_SECOND`] times a second the timer, a kick by a VCPU that starts this
 //!   timer because of an incomplete line, and an interrupt of the UART, which the timer unmasks.
 //! - *Late*: no interrupt is served for `B` when the window begins; and the VCPU may have taken `B`
@@ -78,6 +82,18 @@ impl Costs {
         times(self.kick, self.kicks)
     }
 
+    /// Returns the time to copy a frame that counts as the shortest one, and for each further part of a frame that counts as much:
+    /// `F`. A frame is a chunk, whose time is at most `B`.
+    pub fn frame(&self) -> Duration {
+        times(self.exit, 2).min(self.late)
+    }
+
+    /// Returns the time that is taken for frames beyond the limit of a link each time that the guest has frames sent: for the first one,
+    /// and for all others together. Each is a chunk.
+    pub fn excess(&self) -> Duration {
+        times(self.frame(), 2)
+    }
+
     /// Returns the cost of a job each time that it waits for something else, without other VCPUs:
     /// its VCPU leaves the PCPU, pays for kicks, and returns.
     pub fn wait(&self) -> u64 {
@@ -102,6 +118,8 @@ pub enum Source {
     Request,
     /// Other VMs ring for channels.
     Ring,
+    /// Frames that the VM sends by links.
+    Frame,
     /// The console.
     Console,
     /// Limits of memory accesses: VCPUs stop and go on.
@@ -112,13 +130,14 @@ pub enum Source {
 
 impl Source {
     /// All sources, in the order of their declaration.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Release,
         Self::Switch,
         Self::Preemption,
         Self::Kick,
         Self::Request,
         Self::Ring,
+        Self::Frame,
         Self::Console,
         Self::Memory,
         Self::Late,
@@ -133,6 +152,7 @@ impl Source {
             Self::Kick => "kick",
             Self::Request => "request",
             Self::Ring => "ring",
+            Self::Frame => "frame",
             Self::Console => "console",
             Self::Memory => "memory",
             Self::Late => "late",
@@ -248,6 +268,22 @@ impl Overheads {
         let cost = kick.0.saturating_add(interrupt.0).saturating_add(turn);
         let jitter = early.0.saturating_add(late.0).saturating_add(1);
         self.add(Source::Ring, Duration(cost), interval, jitter);
+        self
+    }
+
+    /// Adds frames that the VM of the VCPU sends by its links. By each at most `1 + floor((w + early) / interval)` of the shortest ones
+    /// in a window, or fewer longer ones. A frame that is on its way when the window begins counts, too.
+    #[must_use]
+    pub fn with_frames(mut self, links: impl IntoIterator<Item = [Duration; 2]>) -> Self {
+        let mut sends = false;
+        for [interval, early] in links {
+            let jitter = early.0.saturating_add(self.costs.late.0).saturating_add(1);
+            self.add(Source::Frame, self.costs.frame(), interval, jitter);
+            sends = true;
+        }
+        if sends {
+            self.once(Source::Frame, self.costs.excess());
+        }
         self
     }
 

@@ -131,6 +131,7 @@ pub fn part(term: &Term) -> String {
         Part::Overhead(Source::Ring) => {
             "the hypervisor: other VMs ring for channels, and tell by serial lines and links".into()
         }
+        Part::Overhead(Source::Frame) => "the hypervisor: frames that its VM sends by links".into(),
         Part::Overhead(Source::Console) => "the hypervisor: the console".into(),
         Part::Overhead(Source::Memory) => "the hypervisor: limits of memory accesses".into(),
         Part::Overhead(Source::Late) => "the hypervisor: interrupts are served late".into(),

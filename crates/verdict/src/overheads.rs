@@ -2,7 +2,7 @@
 
 use analysis::overheads::{Costs, Neighbour, Overheads, Source};
 use analysis::{Duration, Kind, Server, TOO_LONG, Task};
-use system::description::System;
+use system::description::{Link, System};
 use system::plan::{Locks, MemoryBudget};
 
 use crate::costs::Calls;
@@ -45,6 +45,10 @@ pub(crate) fn attach(members: &mut [Member<'_>], described: Option<&System>, con
         for rings in described.into_iter().flat_map(|system| system.rings_for(own.vm)) {
             overheads = overheads.with_rings([rings.interval, rings.early], waits);
         }
+        let frames: Vec<_> =
+            described.into_iter().flat_map(|system| frames(system, own.vm)).collect();
+        let excess = if frames.is_empty() { 0 } else { costs.excess().0 };
+        overheads = overheads.with_frames(frames);
         if console == Some(pcpu) {
             overheads = overheads.with_console();
         }
@@ -62,7 +66,7 @@ pub(crate) fn attach(members: &mut [Member<'_>], described: Option<&System>, con
             executed if executed <= allowed.0 => Ok(executed + 2 * costs.late.0),
             executed => Err(Excess { taken: executed, allowed: allowed.0 }),
         };
-        let mut jobs = jobs(&members[place], costs, others);
+        let mut jobs = jobs(&members[place], costs, others, excess);
         let member = &mut members[place];
         // If the time is more than the allowance, no task of the VCPU gets a bound.
         for (job, calls) in jobs.iter_mut().zip(&member.calls) {
@@ -75,6 +79,15 @@ pub(crate) fn attach(members: &mut [Member<'_>], described: Option<&System>, con
         }
         (member.job_overheads, member.overheads) = (jobs, Some(overheads));
     }
+}
+
+/// Returns the limits on frames that a VM sends by each of its links: interval, and how early frames may come. The hypervisor reads the
+/// time in whole ticks: what is a tick apart can be nearer by almost a tick.
+fn frames(system: &System, vm: usize) -> impl Iterator<Item = [Duration; 2]> {
+    let counter = system.platform.value.counter;
+    let tick = counter.map_or(0, |counter| 1_000_000_000u64.div_ceil(counter.0.max(1)));
+    let limits = system.links_of(vm).map(Link::frames);
+    limits.map(move |it| [it.interval, Duration(it.early.0.saturating_add(tick))])
 }
 
 /// Returns the time that the hypervisor takes while a VCPU is in a section; zero if it never is.
@@ -110,8 +123,8 @@ fn in_section(
 }
 
 /// Returns the cost of each job of the tasks: its calls, and the cost of each of its waits, while
-/// others wake.
-fn jobs(member: &Member<'_>, costs: Costs, others: u64) -> Vec<u64> {
+/// others wake; `excess`: what a task below can have begun meanwhile.
+fn jobs(member: &Member<'_>, costs: Costs, others: u64, excess: u64) -> Vec<u64> {
     let waits = |task: &Task, calls: &Calls| {
         u64::from(task.suspension() > Duration(0)).saturating_add(calls.sections)
     };
@@ -121,6 +134,7 @@ fn jobs(member: &Member<'_>, costs: Costs, others: u64) -> Vec<u64> {
     let interrupts = waiting.saturating_sub(1).saturating_mul(costs.interrupt.0);
     let kicks = others.saturating_mul(costs.kicks().0);
     let wait = costs.wait().saturating_add(interrupts).saturating_add(kicks);
+    let wait = wait.saturating_add(excess);
     let cost = |(task, calls): (&Task, &Calls)| {
         let exits = calls.exits.saturating_add(calls.sections.saturating_mul(2));
         let called = exits.saturating_mul(costs.exit.0);

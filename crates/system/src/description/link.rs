@@ -1,12 +1,13 @@
 //! Reads `[[link]]`.
 
 use abi::limits::{
-    LINK_BURST_MAX, LINK_BURST_MIN, LINK_RATE_MAX, LINK_RATE_MIN, LINKS_MAX, RING_BURST_MAX,
+    LINK_BURST_MAX, LINK_BURST_MIN, LINK_COUNTED_MIN, LINK_RATE_MAX, LINK_RATE_MIN, LINKS_MAX,
+    RING_BURST_MAX,
 };
 use units::{Bytes, Duration, Rate};
 
 use super::names::{refuse_twice, vm_named};
-use super::{Located, Vm};
+use super::{Bandwidth, Located, Vm};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::document::Fields;
 use crate::plan::{Mac, Rings, VM_NAME_HELP, is_vm_name};
@@ -33,6 +34,19 @@ pub struct Link {
     pub tells: Rings,
 }
 
+impl Link {
+    /// Returns the limit on the shortest frames that an end may send, of which each longer one counts as several: in any time `t` at most
+    /// `floor((burst + t rate) / 64)`, 64 being what the shortest one counts. Rounded so that it allows rather more.
+    pub fn frames(&self) -> Rings {
+        const SECOND: u128 = 1_000_000_000;
+        let rate = u128::from(self.rate.0.max(1));
+        let interval = u128::from(LINK_COUNTED_MIN) * SECOND / rate;
+        let filled = (u128::from(self.burst.0) * SECOND).div_ceil(rate);
+        let time = |time: u128| Duration(u64::try_from(time).unwrap_or(u64::MAX));
+        Rings { interval: time(interval.max(1)), early: time(filled.saturating_sub(interval)) }
+    }
+}
+
 /// Returns the links; `vms` are the tables of the VMs.
 pub(super) fn read(root: &Fields<'_>, vms: &[Fields<'_>]) -> Option<Vec<Link>> {
     let tables = root.tables("link", "[[link]]");
@@ -49,7 +63,11 @@ pub(super) fn read(root: &Fields<'_>, vms: &[Fields<'_>]) -> Option<Vec<Link>> {
 }
 
 /// Returns the mistakes of VMs that have links and something that is not counted, or not done, together with them.
-pub(super) fn check(links: &[Link], vms: &[&Vm]) -> Vec<Diagnostic> {
+pub(super) fn check(
+    links: &[Link],
+    vms: &[&Vm],
+    reload: Option<&Located<Duration>>,
+) -> Vec<Diagnostic> {
     let mut mistakes = Vec::new();
     for (index, vm) in vms.iter().enumerate() {
         let Some(link) = links.iter().find(|link| link.between.contains(&index)) else { continue };
@@ -58,10 +76,16 @@ pub(super) fn check(links: &[Link], vms: &[&Vm]) -> Vec<Diagnostic> {
             let mistake = Diagnostic::new("not-with-link", message).at(place, label);
             mistakes.push(mistake.also(&link.name.place, "the link").help(help));
         };
-        if let Some(task) = vm.tasks.first() {
-            let message = "bounds for tasks do not count yet what a VM sends and gets";
-            let help = "give the tasks to another VM, and let it talk to this one by a channel";
-            add(message, &task.name.place, "this task", help);
+        if let (false, Some(counted)) = (vm.tasks.is_empty(), counted(vm)) {
+            let message = "bounds for tasks do not count yet the memory accesses of frames";
+            let help = "remove this and count the time of accesses in each `wcet`, or let the VM talk by a channel";
+            add(message, counted, "counts accesses", help);
+        }
+        let reload = reload.filter(|it| it.value > Duration(0));
+        if let (false, Some(reload)) = (vm.tasks.is_empty(), reload) {
+            let message = "bounds for tasks do not count yet what frames evict from the cache";
+            let help = "remove this and count the time to load lines again in each `wcet`, or let the VM talk by a channel";
+            add(message, &reload.place, "not part of `wcet`", help);
         }
         if let Some(extra) = &vm.extra {
             let message = "its pages move when tasks ask for colours";
@@ -69,6 +93,14 @@ pub(super) fn check(links: &[Link], vms: &[&Vm]) -> Vec<Diagnostic> {
         }
     }
     mistakes
+}
+
+/// Returns the first place at which the accesses of a VM are counted apart from the execution times of its tasks.
+fn counted(vm: &Vm) -> Option<&Place> {
+    let limits = vm.bandwidth.iter().chain(vm.vcpus.iter().filter_map(|it| it.bandwidth.as_ref()));
+    let limits = limits.map(|Bandwidth { amount, .. }| &amount.place);
+    let accesses = vm.tasks.iter().filter_map(|it| Some(&it.accesses.as_ref()?.place));
+    limits.chain(&vm.critical).chain(accesses).next()
 }
 
 fn link(at: &Fields<'_>, index: usize, vms: &[Option<String>]) -> Option<Link> {

@@ -93,7 +93,8 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
         }
     }
     if let (true, Some(links)) = (is_known, &links) {
-        link::check(links, &read).into_iter().for_each(|mistake| at.add(mistake));
+        let reload = platform.as_ref().and_then(|(_, hypervisor)| hypervisor.color_reload.as_ref());
+        link::check(links, &read, reload).into_iter().for_each(|mistake| at.add(mistake));
     }
     let vms: Vec<_> = vms.into_iter().collect::<Option<_>>()?;
     let (platform, hypervisor) = platform?;

@@ -1,5 +1,10 @@
 //! Links between VMs: what the plan gives them, and one message for each mistake, at its line.
 
+use std::path::Path;
+
+use policy::channel::{Bucket, Parameters};
+use policy::time;
+use system::description::System;
 use system::plan::{Mac, Plan, Rings};
 use units::{Bytes, Duration, Rate};
 
@@ -64,7 +69,6 @@ fn what_the_description_does_not_say_is_chosen() {
 
 #[test]
 fn each_mistake_is_one_message_at_its_place() {
-    const TASK: &str = "[[vm.task]]\nname = \"t\"\nperiod = \"10ms\"\nwcet = \"1ms\"\n";
     for (right, wrong, code, place, part) in [
         ("[[link]]", "[link]", "wrong-type", "3:1", "write a header `[[link]]`"),
         ("[[link]]", "[[links]]", "unknown-key", "3:3", "did you mean `link`?"),
@@ -90,13 +94,6 @@ fn each_mistake_is_one_message_at_its_place() {
         ("interrupt_every", "interrupts_every", "unknown-key", "9:1", "did you mean"),
         ("interrupt_burst = 3", "interrupt_burst = 0", "out-of-range", "10:19", "1 to 64"),
         ("interrupt_burst = 3", "interrupt_burst = 65", "out-of-range", "10:19", "1 to 64"),
-        (
-            "kernel = \"plan.bin\"\n",
-            &format!("kernel = \"plan.bin\"\n{TASK}"),
-            "not-with-link",
-            "24:8",
-            "by a channel",
-        ),
     ] {
         let errors = made(&SYSTEM.replacen(right, wrong, 1)).expect_err(wrong);
         let text = errors.to_string();
@@ -127,4 +124,83 @@ fn a_vm_with_a_link_has_no_pages_that_move() {
     let errors = made(&text).expect_err("it moves pages");
     let text = errors.to_string();
     assert!(text.contains("not-with-link") && text.contains("its pages move"), "{text}");
+}
+
+/// Tasks are counted beside links, but not where memory accesses and lines in the cache are counted apart from execution times.
+#[test]
+fn a_vm_with_a_link_has_tasks_whose_times_include_memory() {
+    const TASK: &str = "[[vm.task]]\nname = \"t\"\nperiod = \"10ms\"\nwcet = \"1ms\"\n";
+    let on_platform = |more: &str| {
+        let platform = format!("[platform]\nboard = \"qemu-virt\"\n{more}");
+        SYSTEM.replacen(
+            "platform = \"qemu-virt\"\n",
+            if more.is_empty() { "platform = \"qemu-virt\"\n" } else { &platform },
+            1,
+        )
+    };
+    let with = |top: &str, of_vm: &str, more: &str| {
+        let text = on_platform(top);
+        let plan = format!("kernel = \"plan.bin\"\n{of_vm}{TASK}{more}");
+        made(&text.replacen("kernel = \"plan.bin\"\n", &plan, 1))
+    };
+    with("", "", "").expect("it is counted");
+    with("color_reload = \"0us\"\n", "", "").expect("nothing is apart");
+    for (top, of_vm, more, place, part) in [
+        ("", "", "accesses = 100\n", "27:12", "accesses of frames"),
+        ("", "bandwidth = \"100MB/s\"\n", "", "23:13", "accesses of frames"),
+        ("", "critical = true\n", "", "23:1", "accesses of frames"),
+        ("", "[[vm.vcpu]]\nbandwidth = \"100MB/s\"\n", "", "24:13", "accesses of frames"),
+        ("color_reload = \"100us\"\n", "", "", "3:16", "frames evict"),
+    ] {
+        let errors = with(top, of_vm, more).expect_err(part);
+        let text = errors.to_string();
+        assert_eq!(errors.into_vec().len(), 1, "{text}");
+        assert!(text.contains("not-with-link") && text.contains(part), "{text}");
+        assert!(text.contains(&format!("talk.toml:{place}")), "{text}");
+    }
+    // A VM without a task is what it was.
+    let text = on_platform("color_reload = \"100us\"\n");
+    made(&text.replacen("kernel = \"plan.bin\"\n", "kernel = \"plan.bin\"\ncritical = true\n", 1))
+        .expect("no task is there");
+}
+
+/// An end that sends as much as its limit lets it, whatever the clock: in no window does it send more than is counted, nor much less if all
+/// frames are short.
+#[test]
+fn as_many_frames_are_counted_as_the_limit_lets_through() {
+    for (rate, burst) in
+        [(1_000, 1_514), (999_983, 4_096), (10_000_000, 65_536), (9_999_999_967, 1 << 20)]
+    {
+        let text = SYSTEM.replacen("\"10MB/s\"", &format!("\"{rate}B/s\""), 1).replacen(
+            "\"32KiB\"",
+            &format!("\"{burst}B\""),
+            1,
+        );
+        let system = System::from_toml("s.toml", &text, Path::new("")).expect("it is right");
+        let Rings { interval, early } = system.links[0].frames();
+        for frequency in [62_500_000, 54_000_000, 99_999_989, 1_000_000_000u64] {
+            let tick = 1_000_000_000u64.div_ceil(frequency);
+            for bytes in [64, 100, 127, 128, 1_514] {
+                let period = time::Duration(frequency);
+                let limit = Parameters { tokens: rate, period, burst };
+                let mut bucket = Bucket::new(limit).expect("a limit");
+                let mut now = time::Instant(0);
+                for sent in 1..burst / bytes + 500 {
+                    now = bucket.available(bytes, now).expect("the bucket holds a frame");
+                    assert!(bucket.take(bytes, now));
+                    // From the last moment of the first tick to the first one of this one.
+                    let ns = u128::from(now.0.saturating_sub(1)) * 1_000_000_000;
+                    let window = (ns / u128::from(frequency)) as u64;
+                    let counted = 1 + (window + tick + early.0) / interval.0;
+                    let frames = sent * (bytes / 64);
+                    assert!(frames <= counted, "{sent} of {bytes} at {rate} in {window}");
+                    // The interval of the highest rate is 6 ns in place of 6.4.
+                    let few = bytes == 64
+                        && now.0 > 0
+                        && counted > frames + frames / 12 + 2 * tick / interval.0 + 2;
+                    assert!(!few, "{frames} {counted} at {rate} in {window}");
+                }
+            }
+        }
+    }
 }
