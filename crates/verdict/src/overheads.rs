@@ -61,6 +61,8 @@ pub(crate) fn attach(members: &mut [Member<'_>], described: Option<&System>, con
         let locks = described.map_or(Locks::default(), |system| system.locks);
         let allowed = described.map_or(Duration(0), |system| system.section_overhead);
         let executed = in_section((costs, &overheads), own, (above.sum(), vcpus_above), locks);
+        // A task below can just have sent more than a link lets through when a task above gets its resource.
+        let executed = if executed == 0 { 0 } else { executed.saturating_add(excess) };
         let in_section = match executed {
             0 => Ok(0),
             executed if executed <= allowed.0 => Ok(executed + 2 * costs.late.0),
