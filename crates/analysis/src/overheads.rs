@@ -37,8 +37,7 @@
 //!   ([`Costs::wait`]) if the VCPU can leave the PCPU while its jobs wait for something else, because it
 //!   then returns for the ring. The hypervisor limits the number of rings.
 //! - *Frame*: EL2 copies a frame that the VM of the VCPU sends by a link, before its guest continues: `F = min(B, 2 X)`
-//!   ([`Costs::frame`]) for every so many bytes as the shortest frame counts. Any VCPU of the VM may have to do that. The hypervisor
-//!   limits the bytes. Once, and each time that a job continues after it waited, a task below can just have sent more than
+//!   ([`Costs::frame`]) for each 64 bytes, which the shortest frame counts as. The hypervisor limits the bytes. Once, and each time that a job continues after it waited, a task below can just have sent more than
 //!   is within the limit: EL2 takes one frame that it drops, and drops the rest, `F` each ([`Costs::excess`]).
 //! - *Console*: [`CONSOLE_PER_SECOND`] times a second the timer, a kick by a VCPU that starts this
 //!   timer because of an incomplete line, and an interrupt of the UART, which the timer unmasks.

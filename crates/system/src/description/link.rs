@@ -87,6 +87,11 @@ pub(super) fn check(
             let help = "remove this and count the time to load lines again in each `wcet`, or let the VM talk by a channel";
             add(message, &reload.place, "not part of `wcet`", help);
         }
+        if !vm.tasks.is_empty() && (vm.vcpus.len() > 1 || vm.vcpus_open.is_some()) {
+            let message = "bounds for tasks do not count yet how long its VCPUs wait for each other at a card";
+            let help = "give it one VCPU, or let the VM talk by a channel";
+            add(message, &vm.name.place, "several VCPUs", help);
+        }
         if let Some(extra) = &vm.extra {
             let message = "its pages move when tasks ask for colours";
             add(message, &extra.colors.place, "these colours", "remove one of the two");

@@ -151,6 +151,8 @@ fn a_vm_with_a_link_has_tasks_whose_times_include_memory() {
         ("", "critical = true\n", "", "23:1", "accesses of frames"),
         ("", "[[vm.vcpu]]\nbandwidth = \"100MB/s\"\n", "", "24:13", "accesses of frames"),
         ("color_reload = \"100us\"\n", "", "", "3:16", "frames evict"),
+        ("", "vcpus = 2\n", "", "19:8", "give it one VCPU"),
+        ("", "vcpus = \"planned\"\n", "", "19:8", "give it one VCPU"),
     ] {
         let errors = with(top, of_vm, more).expect_err(part);
         let text = errors.to_string();
