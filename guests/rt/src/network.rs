@@ -41,6 +41,18 @@ pub struct Card {
     transmit: Ring,
 }
 
+/// Tells a card that there are frames to send.
+#[derive(Clone, Copy, Debug)]
+pub struct Notifier(Registers);
+
+impl Notifier {
+    /// Tells it.
+    pub fn notify(self) {
+        fence(SeqCst);
+        self.0.write32(NOTIFY, 1);
+    }
+}
+
 /// A frame that came.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Frame {
@@ -173,8 +185,12 @@ impl Card {
 
     /// Tells the card that there are frames to send.
     pub fn notify(&self) {
-        fence(SeqCst);
-        self.page.write32(NOTIFY, 1);
+        self.notifier().notify();
+    }
+
+    /// Returns what tells the card so without the card at hand.
+    pub fn notifier(&self) -> Notifier {
+        Notifier(self.page)
     }
 
     /// Takes a frame that came, if there is one, and gives its buffer back.
