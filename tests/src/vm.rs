@@ -52,7 +52,7 @@ impl Vm {
         self
     }
 
-    /// Gives the VM so many VCPUs.
+    /// Gives the VM this number of VCPUs.
     pub fn vcpus(mut self, count: u64) -> Self {
         self.vcpus = Some(count);
         self

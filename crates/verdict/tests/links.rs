@@ -44,7 +44,7 @@ fn link(limit: Option<(u64, u64)>) -> String {
     })
 }
 
-/// Two VMs, each with a PCPU of its own; `a` has a task every 100 ms of so many microseconds, and one below it.
+/// Two VMs, each with a PCPU of its own; `a` has a task that executes for `wcet_us` every 100 ms, and one below it.
 fn alone(link: &str, wcet_us: u64) -> String {
     let vm = |name: &str, more: &str| {
         format!(

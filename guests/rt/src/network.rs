@@ -150,7 +150,7 @@ impl Card {
         true
     }
 
-    /// Makes each place of both rings the same buffer, and that of the ring for frames that go a frame with so many bytes of data.
+    /// Makes each place of both rings the same buffer, and that of the ring for frames that go a frame with `data` bytes of data.
     /// To be called after the start; from then on only [`Card::flood`] sends, and nothing that comes is kept.
     pub fn load(&mut self, data: usize) {
         let bytes = self.write_frame(0, 0, data);

@@ -17,7 +17,7 @@ pub struct TwoEnded {
 }
 
 impl TwoEnded {
-    /// Reads it, where there are so many VMs.
+    /// Reads the device from its node; `vms` is the number of VMs.
     pub fn read(node: Node<'_>, vms: usize) -> Result<Self, Refusal<'_>> {
         let registers = node.range(names::REG)?;
         if registers.bytes != PAGE_BYTES {

@@ -424,7 +424,7 @@ interrupt_every = "20us"
 interrupt_burst = 64
 "#;
 
-/// After so many microseconds a VM restarts that has a PCPU of its own, and one that has not.
+/// Microseconds after which a VM restarts that has a PCPU of its own, and one that has not.
 const PEER_US: u64 = 3_000;
 const READER_US: u64 = 200;
 

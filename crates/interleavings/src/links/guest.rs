@@ -169,7 +169,7 @@ impl Driver {
         }
     }
 
-    /// Lets the card use two rings, in these pages, with so many places available.
+    /// Lets the card use two rings, in these pages, of which this number of places is available.
     pub fn start(&self, [receive, transmit]: [u64; 2], available: [u16; 2]) {
         self.ring(receive, 2, available[0]);
         self.ring(transmit, 0, available[1]);

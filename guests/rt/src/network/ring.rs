@@ -112,7 +112,7 @@ impl Ring {
         self.offer_more(returned);
     }
 
-    /// Makes so many more places available, as they are.
+    /// Makes more places available, as they are.
     fn offer_more(&mut self, places: u16) {
         self.offered = self.offered.wrapping_add(places);
         self.set_index(self.offered);

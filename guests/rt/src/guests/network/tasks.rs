@@ -24,7 +24,7 @@ static BYTES: AtomicU64 = AtomicU64::new(0);
 static SHORTEST: AtomicU64 = AtomicU64::new(u64::MAX);
 static LONGEST: AtomicU64 = AtomicU64::new(0);
 
-/// Runs them for so many microseconds, and prints a table.
+/// Runs the tasks for `us` microseconds, and prints a table.
 pub fn run(us: u64) {
     let offset = Duration::from_micros(arguments::number("network.offset_us", 40));
     let task = |name, ms, offset, priority, body| {

@@ -20,7 +20,7 @@ const NOTIFY: usize = 0x50;
 const STATUS: usize = 0x70;
 const RESET: u32 = 0;
 const RUNNING: u32 = 15;
-/// After so many floods a VCPU looks whether its card still works.
+/// Number of floods after which a VCPU looks whether its card still works.
 const LOOK_EVERY: u64 = 64;
 
 /// The cards, each with how often something was done with it, and their registers, of which others know, too.
