@@ -14,16 +14,16 @@
 //! | chunk | instructions | contents |
 //! | --- | ---: | --- |
 //! | request for colours | 25,368 | bound, computed by `make bench-exits`; 18,607 measured |
-//! | frame for a link | 10,747 | measured by `make bench-exits`, 8 buffers on both sides |
+//! | frame for a link | 10,756 | measured by `make bench-exits`, 8 buffers on both sides |
 //! | frames beyond the limit of a link | 6,876 | measured, 62 dropped at once, with the store and one frame before them |
 //! | audit | 21,727 | 64 pages, all of them in frames of the pool; a chunk has at most 56 |
-//! | first chunk of a restart | less than 13,683 | the devices, of a VM with 8 VCPUs, 8 links and 8 serial lines |
+//! | first chunk of a restart | less than 13,600 | the devices, of a VM with 8 VCPUs, 8 links and 8 serial lines |
 //! | restart | about 2,600 | 4 KiB of an image (600 for RAM); 32 KiB took 20,087 and 4,697 |
 //! | crash report | 7,832 | one line |
 //!
 //! When a VM stops, its last VCPU resets the interrupt controller, tells what the VM has to tell and
-//! prints a line without a pause: 13,683 instructions for the same VM, and a wait for a frame that is
-//! on its way to it, which takes 4,724 at most (`latest_stop` of `make bench-exits`).
+//! prints a line without a pause: 13,600 instructions for the same VM, and a wait for a frame that is
+//! on its way to it, which takes 4,564 at most (`latest_stop` of `make bench-exits`).
 
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
