@@ -346,6 +346,11 @@ impl Vm {
             || self.tasks.iter().any(|task| task.vcpu_open)
     }
 
+    /// Returns true if the VM has more than one VCPU, or the planner may give it more.
+    pub fn may_have_several_vcpus(&self) -> bool {
+        self.vcpus.len() > 1 || self.vcpus_open.is_some()
+    }
+
     /// Returns all colours that frames of the VM can have.
     pub fn all_colors(&self) -> ColorSet {
         let own = self.colors.as_ref().map_or(ColorSet::EMPTY, |colors| colors.value);

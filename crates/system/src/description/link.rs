@@ -87,7 +87,7 @@ pub(super) fn check(
             let help = "remove this and count the time to load lines again in each `wcet`, or let the VM talk by a channel";
             add(message, &reload.place, "not part of `wcet`", help);
         }
-        if !vm.tasks.is_empty() && (vm.vcpus.len() > 1 || vm.vcpus_open.is_some()) {
+        if !vm.tasks.is_empty() && vm.may_have_several_vcpus() {
             let message = "bounds for tasks do not count yet how long its VCPUs wait for each other at a card";
             let help = "give it one VCPU, or let the VM talk by a channel";
             add(message, &vm.name.place, "several VCPUs", help);

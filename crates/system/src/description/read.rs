@@ -92,6 +92,9 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
             at.add(colors::none(&platform.value, reason, &reload.place));
         }
     }
+    if let (true, Some(lines)) = (is_known, &serial_lines) {
+        serial_line::check(lines, &read).into_iter().for_each(|mistake| at.add(mistake));
+    }
     if let (true, Some(links)) = (is_known, &links) {
         let reload = platform.as_ref().and_then(|(_, hypervisor)| hypervisor.color_reload.as_ref());
         link::check(links, &read, reload).into_iter().for_each(|mistake| at.add(mistake));

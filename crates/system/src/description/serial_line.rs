@@ -3,6 +3,7 @@
 use abi::limits::{RING_BURST_MAX, SERIAL_LINES_MAX};
 use units::Duration;
 
+use super::Vm;
 use super::names::vms_named;
 use crate::diagnostic::{Diagnostic, Place};
 use crate::document::Fields;
@@ -34,6 +35,26 @@ pub(super) fn read(root: &Fields<'_>, vms: &[Fields<'_>]) -> Option<Vec<SerialLi
     let vms: Vec<Option<String>> = vms.iter().map(|vm| Some(vm.peek("name")?.value)).collect();
     let lines: Vec<_> = tables.iter().map(|table| serial_line(table, &vms)).collect();
     lines.into_iter().collect()
+}
+
+/// Returns the mistakes of VMs that have serial lines and something that is not counted together with them.
+pub(super) fn check(lines: &[SerialLine], vms: &[&Vm]) -> Vec<Diagnostic> {
+    let mut mistakes = Vec::new();
+    for (index, vm) in vms.iter().enumerate() {
+        let Some(line) = lines.iter().find(|line| line.between.contains(&index)) else { continue };
+        if vm.tasks.is_empty() || !vm.may_have_several_vcpus() {
+            continue;
+        }
+        let name = &vm.name;
+        let message = format!(
+            "VM `{}` has a serial line, and bounds for tasks do not count yet how long its VCPUs wait for each other at an end",
+            name.value
+        );
+        let help = "give it one VCPU, or let the VM talk by a channel";
+        let mistake = Diagnostic::new("not-with-serial", message).at(&name.place, "several VCPUs");
+        mistakes.push(mistake.also(&line.place, "the serial line").help(help));
+    }
+    mistakes
 }
 
 fn serial_line(at: &Fields<'_>, vms: &[Option<String>]) -> Option<SerialLine> {

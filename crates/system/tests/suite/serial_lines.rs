@@ -79,3 +79,21 @@ fn each_mistake_is_one_message_at_its_place() {
     assert_eq!(errors.into_vec().len(), 1, "{text}");
     assert!(text.contains("can have 8 serial lines"), "{text}");
 }
+
+/// VCPUs of one VM wait for each other at its end, which no bound counts.
+#[test]
+fn a_vm_with_a_serial_line_and_tasks_has_one_vcpu() {
+    const TASK: &str = "[[vm.task]]\nname = \"t\"\nperiod = \"10ms\"\nwcet = \"1ms\"\n";
+    let with = |more: &str| {
+        let plan = format!("kernel = \"plan.bin\"\n{more}");
+        made(&SYSTEM.replacen("kernel = \"plan.bin\"\n", &plan, 1))
+    };
+    with(TASK).expect("it has one VCPU");
+    with("vcpus = 2\n").expect("it has no task");
+    for vcpus in ["vcpus = 2\n", "vcpus = \"planned\"\n"] {
+        let text = with(&format!("{vcpus}{TASK}")).expect_err(vcpus).to_string();
+        for part in ["not-with-serial", "talk.toml:15:8", "talk.toml:4:1", "give it one VCPU"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+}
