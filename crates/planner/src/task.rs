@@ -3,6 +3,7 @@
 use analysis::Duration;
 
 use crate::Error;
+use crate::stable::StableSort;
 
 /// A task with its execution time as a function of the number of its colours: `C(k)`.
 /// More colours never take longer.
@@ -77,7 +78,7 @@ impl Task {
 /// Puts tasks into rate-monotonic order, the highest priority first; those with one
 /// period stay in their order.
 pub fn rate_monotonic(tasks: &mut [Task]) {
-    tasks.sort_by_key(Task::period);
+    tasks.stable_sort_by_key(Task::period);
 }
 
 #[cfg(test)]

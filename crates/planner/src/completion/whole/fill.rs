@@ -12,6 +12,7 @@ use super::super::set_class;
 use super::judge::WHOLE;
 use super::open::Open;
 use super::overrun;
+use crate::stable::StableSort;
 
 /// Steps of the search for the scale of budgets: a factor of up to 2 to the power of [`BITS`] in
 /// 2 to the power of [`BITS`] steps.
@@ -39,7 +40,7 @@ pub fn members(system: &System, pcpu: usize) -> Vec<At> {
         .into_iter()
         .filter(|&at| given(system, at) == Some(pcpu) && server(vcpu(system, at)).is_some())
         .collect();
-    here.sort_by_key(|&at| order(system, at));
+    here.stable_sort_by_key(|&at| order(system, at));
     here
 }
 
