@@ -37,7 +37,11 @@ VENV := build/python
 # Not one that is in PATH: each version knows other mistakes.
 TYPOS := build/tools/typos-$(TYPOS_VERSION)/bin/typos
 MATURIN := build/tools/maturin-$(MATURIN_VERSION)/bin/maturin
-BULKHEAD := $(or $(CARGO_TARGET_DIR),target)/release/bulkhead
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+BULKHEAD := $(TARGET)/release/bulkhead
+XTASK := cargo xtask
+# The same program as the tests build it: cargo compiles its libraries once more for `cargo xtask`, with fewer features.
+TESTED_XTASK := CARGO_MANIFEST_DIR=$(CURDIR)/xtask $(TARGET)/debug/xtask
 
 help: ## Show this list
 	@echo 'make <target>:'
@@ -69,15 +73,16 @@ check-proofs:
 	else echo 'Coq is missing and cannot be installed (build/coq.log says why), so that proofs are not checked'; fi
 
 ci: setup ## Pass every lint and test, and every limit of a figure
-	$(call beside-cachescope,$(MAKE) --no-print-directory lint)
-	$(call beside-proofs,cargo xtask build)
-	cargo xtask size
-	cargo xtask test --figures
+	$(call beside-cachescope,cargo test --workspace --no-run)
+	$(call beside-proofs,$(MAKE) --no-print-directory lint XTASK="$(TESTED_XTASK)")
+	$(TESTED_XTASK) build
+	$(TESTED_XTASK) size
+	$(TESTED_XTASK) test --figures
 
 test: setup ## Pass every test
-	$(call beside-cachescope,cargo xtask build)
-	$(call beside-proofs,cargo xtask test --no-run)
-	cargo xtask test
+	$(call beside-cachescope,cargo test --workspace --no-run)
+	$(call beside-proofs,$(TESTED_XTASK) build)
+	$(TESTED_XTASK) test
 
 test-cachescope: cachescope ## Test the plugin and its model
 	cargo test --workspace --features bulkhead-cachescope-model/parquet $(CACHESCOPE) -- --include-ignored
@@ -122,7 +127,7 @@ campaign: build cachescope ## Test what `make test` tests for seconds for longer
 		-- --ignored --nocapture
 	cargo test --release --package bulkhead --test storm storms_of_links -- --ignored --nocapture
 	cargo test --release --package bulkhead-tests --test coincidence --test links -- --ignored
-	BULKHEAD_INTERLEAVINGS=$(INTERLEAVINGS) cargo test --release --package bulkhead-interleavings
+	BULKHEAD_INTERLEAVINGS=$(INTERLEAVINGS) cargo test --release --package bulkhead-interleavings --test interleavings
 	PROPTEST_CASES=$(INTERLEAVINGS) cargo test --release --package bulkhead-hypervisor --lib vdev::gic
 
 campaign-analysis: setup ## Compare bounds with simulations for SYSTEMS=1000000 random systems; goes on where it was stopped (quarter of an hour)
@@ -167,7 +172,7 @@ lint: setup spelling ## Check spelling, format and lints, for this machine and f
 	cargo fmt --all --check
 	cargo fmt --all --check --manifest-path cachescope/Cargo.toml
 	cargo fmt --all --check $(PYTHON)
-	cargo xtask lint
+	$(XTASK) lint
 
 spelling: setup $(TYPOS) ## Look for misspellings; typos.toml has what may be spelt otherwise (needs a network the first time)
 	$(TYPOS) --format brief

@@ -25,16 +25,22 @@ pub fn run(mut command: Command) -> Result<()> {
     Ok(())
 }
 
+/// Runs a command, which says itself what goes wrong; returns what it prints.
+pub fn output(mut command: Command) -> Result<Vec<u8>> {
+    command.stderr(Stdio::inherit());
+    let output = command.output().with_context(|| format!("cannot start {}", line(&command)))?;
+    ensure!(output.status.success(), "failed: {}", line(&command));
+    Ok(output.stdout)
+}
+
 /// Runs a command of cargo that builds programs, and gives the compiler these arguments
 /// if the command is `cargo rustc`; returns the programs.
 pub fn executables(mut command: Command, compiler: &[&str]) -> Result<Vec<Executable>> {
-    command.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
+    command.arg("--message-format=json-render-diagnostics");
     if !compiler.is_empty() {
         command.arg("--").args(compiler);
     }
-    let output = command.output().with_context(|| format!("cannot start {}", line(&command)))?;
-    ensure!(output.status.success(), "failed: {}", line(&command));
-    String::from_utf8_lossy(&output.stdout)
+    String::from_utf8_lossy(&output(command)?)
         .lines()
         .filter_map(|message| executable(message).transpose())
         .collect()

@@ -26,6 +26,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Parser;
 
+use test::Tier;
 use workspace::Workspace;
 
 /// Builds, checks and measures what cargo alone cannot.
@@ -72,11 +73,14 @@ enum Task {
     /// Print the size of the hypervisor's code and read-only data, and look at its stack frames and barriers; fail above the
     /// limit.
     Size,
-    /// Build and run all tests of the workspace, as many programs at once as there are CPUs.
+    /// Build and run tests of the workspace, as many programs at once as there are CPUs: all but those that take long.
     Test {
         /// Only those of `cargo test`, which boot no machine.
         #[arg(long)]
         quick: bool,
+        /// Those that take long, too.
+        #[arg(long, conflicts_with = "quick")]
+        all: bool,
         /// Also measure the figures that have limits, beside the tests: `bench-exits`.
         #[arg(long, conflicts_with = "quick")]
         figures: bool,
@@ -113,7 +117,16 @@ fn run(task: Task) -> Result<()> {
         Task::Lint => lint::run(&workspace),
         Task::Release { list, maturin } => release::run(&workspace, list, maturin),
         Task::Size => size::run(&workspace),
-        Task::Test { quick, no_run: true, .. } => test::build(&workspace, quick).map(drop),
-        Task::Test { quick, figures, .. } => test::run(&workspace, quick, figures),
+        Task::Test { quick, all, figures, no_run } => {
+            let tier = match (quick, all) {
+                (true, _) => Tier::Quick,
+                (false, false) => Tier::Usual,
+                (false, true) => Tier::All,
+            };
+            match no_run {
+                true => test::build(&workspace, tier).map(drop),
+                false => test::run(&workspace, tier, figures),
+            }
+        }
     }
 }

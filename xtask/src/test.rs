@@ -3,9 +3,11 @@
 //! `cargo test` runs one program after the other, and most of them wait for one emulator at a time. Here each lane takes the
 //! next program, which runs its tests one by one.
 
+mod long;
+
 use std::collections::HashSet;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
@@ -13,6 +15,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs, iter};
 
 use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::cargo::{self, Executable};
@@ -58,8 +61,22 @@ echo 'a test of `cargo test` starts QEMU: give the test `test = false` in its Ca
 exit 1
 ";
 
+/// Names this program to tests that execute a page's `cargo xtask`: cargo would compile it again, with fewer features.
+const XTASK: &str = "BULKHEAD_XTASK";
+
 /// What can be run besides the programs: the figures that have limits, measured once.
 const FIGURES: &[&str] = &["bench-exits", "--repeat", "1"];
+
+/// Which tests are run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Tier {
+    /// Those of `cargo test`, which boot no machine, with few random cases.
+    Quick,
+    /// All but those that take long.
+    Usual,
+    /// All.
+    All,
+}
 
 /// What a lane runs.
 struct Job {
@@ -72,26 +89,32 @@ struct Job {
 
 impl Job {
     /// A program runs as `cargo test` does it: in the folder of its package. Those that boot no machine find the programs in the
-    /// folder `no_qemu` before others in PATH, and with `quick` properties are tested with few cases.
-    fn program(program: &Executable, boots: bool, quick: bool, no_qemu: &Path) -> Self {
+    /// folder `no_qemu` before others in PATH.
+    fn program(
+        program: &Executable,
+        boots: bool,
+        tier: Tier,
+        Helpers { own, no_qemu }: &Helpers,
+    ) -> Self {
         let folder = program.package.file_name().unwrap_or_default().to_string_lossy();
+        let name = format!("{folder}/{}", program.name);
         let mut command = Command::new(&program.path);
         command.current_dir(&program.package).env("CARGO_MANIFEST_DIR", &program.package);
-        command.env("RUST_TEST_THREADS", "1");
-        if quick {
+        command.env("RUST_TEST_THREADS", "1").env(XTASK, own);
+        if tier == Tier::Quick {
             command.env(FEW_CASES, "1");
+        }
+        if tier != Tier::All {
+            let long = long::tests(&name);
+            command.args(long.first().map(|_| "--exact"));
+            command.args(long.iter().flat_map(|test| ["--skip", test]));
         }
         if !boots {
             let path = env::var_os("PATH").unwrap_or_default();
-            let folders = iter::once(no_qemu.to_owned()).chain(env::split_paths(&path));
+            let folders = iter::once(no_qemu.path().to_owned()).chain(env::split_paths(&path));
             command.env("PATH", env::join_paths(folders).unwrap_or(path));
         }
-        Self {
-            name: format!("{folder}/{}", program.name),
-            command,
-            boots,
-            alone: ALONE.contains(&program.name.as_str()),
-        }
+        Self { name, command, boots, alone: ALONE.contains(&program.name.as_str()) }
     }
 
     /// The examples of the documentation. All packages are named, because with some of them libraries would be compiled again
@@ -103,13 +126,20 @@ impl Job {
         Self { name: "documentation".into(), command, boots: false, alone: false }
     }
 
-    /// The figures, measured by another process of this program, whose file may have been replaced by that of its tests.
-    fn figures(workspace: &Workspace) -> Self {
-        let mut command = toolchain::host_cargo("run");
-        command.current_dir(workspace.root()).args(["--quiet", "--package", "xtask", "--"]);
+    /// The figures, measured by another process of this program.
+    fn figures(Helpers { own, .. }: &Helpers) -> Self {
+        let mut command = Command::new(own);
         command.args(FIGURES);
         Self { name: FIGURES.join(" "), command, boots: true, alone: false }
     }
+}
+
+/// What jobs find besides their programs.
+struct Helpers {
+    /// The path of this program, whose file cargo may replace with a newer one when it builds the tests.
+    own: PathBuf,
+    /// A folder with a program that goes before QEMU in PATH.
+    no_qemu: TempDir,
 }
 
 /// What is still to be run, in this order.
@@ -142,30 +172,49 @@ struct Outcome {
 pub struct Programs {
     /// Those of `cargo test`, which boot no machine.
     quick: Vec<Executable>,
-    /// Those that have `test = false`, because they boot machines.
+    /// Those that have `test = false`, because they boot machines or take long.
     slow: Vec<Executable>,
 }
 
-/// Builds all tests, or only those of `cargo test`.
-pub fn build(workspace: &Workspace, quick: bool) -> Result<Programs> {
-    if quick {
+/// Builds the tests of a tier.
+pub fn build(workspace: &Workspace, tier: Tier) -> Result<Programs> {
+    if tier == Tier::Quick {
         return Ok(Programs { quick: compile(workspace, &[])?, slow: Vec::new() });
     }
     let quick = compile(workspace, &["--workspace"])?;
     let known: HashSet<_> = quick.iter().map(|it| &it.path).collect();
-    let mut slow = compile(workspace, &["--workspace", "--test", "*"])?;
+    let names = slow(workspace, tier)?;
+    let selection = names.iter().flat_map(|name| ["--test", name]);
+    let selection: Vec<_> = iter::once("--workspace").chain(selection).collect();
+    let mut slow = compile(workspace, &selection)?;
     slow.retain(|it| !known.contains(&it.path));
     Ok(Programs { quick, slow })
 }
 
-/// Builds and runs all tests, or only those of `cargo test`, and with `figures` compares [`FIGURES`] with their limits; an
-/// error names the programs in which some failed.
-pub fn run(workspace: &Workspace, quick: bool, figures: bool) -> Result<()> {
-    let built = build(workspace, quick)?;
+/// The names of the programs of this tier that `cargo test` does not build.
+fn slow(workspace: &Workspace, tier: Tier) -> Result<Vec<String>> {
+    let mut metadata = toolchain::host_cargo("metadata");
+    metadata.current_dir(workspace.root()).args(["--no-deps", "--format-version", "1"]);
+    let metadata: Value = serde_json::from_slice(&cargo::output(metadata)?)
+        .context("`cargo metadata` wrote something else than JSON")?;
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let targets = list(&metadata["packages"]).into_iter().flat_map(|it| list(&it["targets"]));
+    let slow = targets.filter(|it| it["kind"][0] == "test" && it["test"] == false);
+    let mut names: Vec<_> = slow.filter_map(|it| Some(it["name"].as_str()?.to_owned())).collect();
+    ensure!(!names.is_empty(), "no test has `test = false`");
+    names.retain(|name| tier == Tier::All || !long::is_long(name));
+    Ok(names)
+}
+
+/// Builds and runs the tests of a tier, and with `figures` compares [`FIGURES`] with their limits; an error names the programs
+/// in which some failed.
+pub fn run(workspace: &Workspace, tier: Tier, figures: bool) -> Result<()> {
+    let own = env::current_exe().context("cannot find this program")?;
+    let built = build(workspace, tier)?;
     let slow: HashSet<_> = built.slow.iter().map(|it| it.path.clone()).collect();
     let mut programs: Vec<_> = built.quick.into_iter().chain(built.slow).collect();
     ensure!(!programs.is_empty(), "cargo built no tests");
-    let no_qemu = no_qemu()?;
+    let helpers = Helpers { own, no_qemu: no_qemu()? };
     let place = |it: &Executable| {
         let first = FIRST.iter().position(|name| *name == it.name);
         (!ALONE.contains(&it.name.as_str()), first.unwrap_or(FIRST.len()))
@@ -173,18 +222,18 @@ pub fn run(workspace: &Workspace, quick: bool, figures: bool) -> Result<()> {
     programs.sort_by_key(place);
     let job = |program: &Executable| {
         let boots = program.package.ends_with(END_TO_END) || slow.contains(&program.path);
-        Job::program(program, boots, quick, no_qemu.path())
+        Job::program(program, boots, tier, &helpers)
     };
     let mut waiting: Vec<Job> = programs.iter().map(job).collect();
     let behind = waiting.iter().take_while(|it| it.alone).count();
     waiting.insert(behind, Job::documentation(workspace));
     if figures {
-        waiting.insert(behind, Job::figures(workspace));
+        waiting.insert(behind, Job::figures(&helpers));
     }
 
     let cpus = thread::available_parallelism().map_or(1, |cpus| cpus.get());
     // Quick tests sleep often: for their time limits, and for Ctrl-C.
-    let lanes = cpus + usize::from(quick);
+    let lanes = cpus + usize::from(tier == Tier::Quick);
     let queue = (Mutex::new(Queue { waiting, alone: false }), Condvar::new());
     let done = Mutex::new(Vec::new());
     thread::scope(|scope| {

@@ -1,6 +1,7 @@
 //! The pages on guests of one's own, word by word: their files are written, their commands executed, and
 //! what they show has to be in what the commands print.
 
+use std::env;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -18,19 +19,27 @@ fn write(folder: &Path, text: &str) {
     fs::write(file, text.replace("../guests/rt", &library)).expect("it can be written");
 }
 
+/// `cargo xtask`, which is an alias in the repository's folder; the program that runs all tests names itself.
+fn xtask() -> Command {
+    if let Some(built) = env::var_os("BULKHEAD_XTASK") {
+        let mut xtask = Command::new(built);
+        xtask.env("CARGO_MANIFEST_DIR", format!("{ROOT}/xtask"));
+        return xtask;
+    }
+    let mut cargo = Command::new(env!("CARGO"));
+    let manifest = format!("{ROOT}/Cargo.toml");
+    cargo.args(["run", "--quiet", "--manifest-path", &manifest, "--package", "xtask", "--"]);
+    cargo
+}
+
 /// Runs a command of the page; returns all that it prints.
 fn executed(folder: &Path, line: &str) -> String {
     let mut words = line.split_whitespace();
     let mut command = match words.next().expect("a command") {
         "bulkhead" => Command::new(env!("CARGO_BIN_EXE_bulkhead")),
-        // `xtask` is an alias of the repository's folder.
         "cargo" => {
-            let mut cargo = Command::new(env!("CARGO"));
-            let manifest = format!("{ROOT}/Cargo.toml");
-            let rest = ["run", "--quiet", "--manifest-path", &manifest, "--package", "xtask", "--"];
             assert_eq!(words.next(), Some("xtask"));
-            cargo.args(rest);
-            cargo
+            xtask()
         }
         cross if cross.starts_with("aarch64-linux-gnu-") => Command::new(cross),
         other => panic!("a command `{other}`"),

@@ -5,6 +5,8 @@ use std::panic::catch_unwind;
 
 use interleavings::attention::{with_loom, with_shuttle};
 
+use crate::iterations;
+
 /// Acts of the VCPU beside calls of its siblings.
 #[derive(Clone, Copy, Debug)]
 enum Life {
@@ -13,11 +15,6 @@ enum Life {
     Asleep,
     Withdrawn,
     Teased,
-}
-
-/// Interleavings to draw, each of them random and with few changes between threads; more with BULKHEAD_INTERLEAVINGS.
-fn iterations() -> usize {
-    std::env::var("BULKHEAD_INTERLEAVINGS").ok().and_then(|n| n.parse().ok()).unwrap_or(2000)
 }
 
 macro_rules! live {
@@ -53,8 +50,8 @@ macro_rules! some {
     ($mutant:ident, $life:expr) => {{
         let life = $life;
         let run = move || live!(with_shuttle::$mutant, life);
-        shuttle::check_random(run, iterations());
-        shuttle::check_pct(run, iterations(), 3);
+        shuttle::check_random(run, iterations(2000));
+        shuttle::check_pct(run, iterations(2000), 3);
     }};
 }
 

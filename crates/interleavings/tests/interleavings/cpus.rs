@@ -6,6 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use abi::hypercall::LOCK_INTERRUPT;
 use interleavings::Act::{self, *};
+
+use crate::iterations;
 use interleavings::cpus;
 
 /// VMs, for each of its VCPUs the CPU and what its guest does. Those of the first VM go first.
@@ -85,14 +87,9 @@ const IGNORED_AGAIN: Vms = &[
 /// VCPUs of a VM that open the same resource.
 const OPENING: Vms = &[&[(0, &[Open, Close]), (1, &[Open])]];
 
-/// Interleavings to draw; more with BULKHEAD_INTERLEAVINGS.
-fn iterations() -> usize {
-    std::env::var("BULKHEAD_INTERLEAVINGS").ok().and_then(|n| n.parse().ok()).unwrap_or(500)
-}
-
 fn some(run: fn(Vms), vms: Vms) {
-    shuttle::check_random(move || run(vms), iterations());
-    shuttle::check_pct(move || run(vms), iterations(), 3);
+    shuttle::check_random(move || run(vms), iterations(500));
+    shuttle::check_pct(move || run(vms), iterations(500), 3);
 }
 
 /// The same with locks, of which there is one table.

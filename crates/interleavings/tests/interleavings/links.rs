@@ -5,14 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use interleavings::links;
 
-/// Interleavings to draw; more with BULKHEAD_INTERLEAVINGS.
-fn iterations() -> usize {
-    std::env::var("BULKHEAD_INTERLEAVINGS").ok().and_then(|n| n.parse().ok()).unwrap_or(100)
-}
+use crate::iterations;
 
 fn some(run: fn()) {
-    shuttle::check_random(run, iterations());
-    shuttle::check_pct(run, iterations(), 3);
+    shuttle::check_random(run, iterations(100));
+    shuttle::check_pct(run, iterations(100), 3);
 }
 
 #[test]

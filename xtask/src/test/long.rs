@@ -1,0 +1,105 @@
+//! Which tests take so long that `make test` leaves them to `make ci`: most of all test time, and little that others do not
+//! test in a smaller form.
+
+/// Programs of which all tests take long. They have `test = false` in their Cargo.toml.
+const PROGRAMS: &[&str] = &[
+    // Coq.
+    "certificates",
+    "traces",
+    // Model checkers.
+    "interleavings",
+    // Machines.
+    "coincidence",
+    "isolation",
+    "linux_budget",
+    "linux_coloring",
+    "torture",
+    "tutorial",
+];
+
+/// A program, and those of its tests that take long.
+const TESTS: &[(&str, &[&str])] = &[
+    (
+        "cli/cachescope",
+        &[
+            "the_same_vms_without_colours_evict_each_other",
+            "vms_in_disjoint_colours_never_evict_each_other",
+        ],
+    ),
+    (
+        "cli/kvm",
+        &[
+            "ctrl_c_ends_a_run_with_colours_in_each_phase_and_the_next_one_works",
+            "frames_of_vms_are_not_moved_by_compaction",
+            "killed::nothing_is_left_of_a_run_that_is_killed_and_the_next_one_works",
+            "page::the_page_for_a_pc_shows_what_happens",
+            "planned::colours_are_planned_and_vms_have_frames_of_them",
+            "proven::a_proof_that_is_stopped_keeps_earlier_results",
+            "proven::a_proof_with_colours_says_whether_vms_kept_them",
+            "proven::deadlines_that_are_missed_with_servers_are_the_answer_no",
+            "proven::documents_of_verdicts_say_that_times_are_measured",
+            "proven::runs_without_and_with_servers_stand_beside_bounds_and_simulation",
+        ],
+    ),
+    ("cli/memory_budgets", &["the_vcpus_of_a_vm_share_its_budget_and_its_credits"]),
+    ("cli/own_guest", &["two_vms_talk"]),
+    ("cli/plan_input", &["times_near_overflow"]),
+    ("cli/plan_random", &["what_is_planned_holds"]),
+    ("cli/planned", &["the_plan_boots_and_no_task_is_late"]),
+    (
+        "cli/proofs",
+        &[
+            "a_published_figure_is_confirmed",
+            "a_wrong_execution_time_is_a_counterexample",
+            "an_interrupted_proof_leaves_what_was_there",
+            "bounds_are_theorems_that_coq_checks_where_it_is_installed",
+            "proofs_over_time_are_shown_beside_each_other",
+        ],
+    ),
+    ("cli/storm", &["a_storm_takes_nothing_from_a_neighbour"]),
+    (
+        "cli/suite",
+        &[
+            "certificate::edited_certificates_are_refused_by_coq",
+            "check_locks::a_section_overhead_that_is_too_small_is_named_with_one_that_is_enough",
+            "format::no_plan_is_a_failure_of_the_plan",
+            "limits::a_large_machine_is_planned_judged_and_simulated",
+            "plan_given::sections_beside_limits_are_named_as_the_cause",
+            "plan_objectives::a_search_takes_its_time_and_no_more",
+            "plan_objectives::each_objective_is_best_at_what_it_says",
+            "plan_objectives::weights_are_between",
+        ],
+    ),
+    (
+        "planner/grid",
+        &[
+            "a_plan_is_found_wherever_a_simple_one_exists",
+            "a_plan_that_was_taken_away_is_found_again",
+            "easier_systems_keep_their_plans",
+        ],
+    ),
+    (
+        "planner/whole",
+        &[
+            "kinds::overrun_is_chosen_where_it_is_needed",
+            "kinds::random_plans_hold",
+            "kinds::what_tasks_name_bounds_the_number",
+            "time::more_effort_never_makes_a_plan_worse",
+        ],
+    ),
+    ("tests/linux", &["a_reboot_starts_linux_again", "deterministic_runs_are_equal"]),
+    ("tests/links", &["two_linux_talk"]),
+    ("tests/memory_budgets", &["budgets_that_end_at_once_end_once"]),
+    ("tests/preemption", &["siblings_on_a_cpu_get_in_the_way_of_a_request"]),
+    ("tests/sharing", &["every_kind_of_server_gives_its_budget"]),
+];
+
+/// Returns true if all tests of the program take long.
+pub fn is_long(program: &str) -> bool {
+    PROGRAMS.contains(&program)
+}
+
+/// Returns the tests of the program, as `folder/name`, that take long.
+pub fn tests(program: &str) -> &'static [&'static str] {
+    TESTS.iter().find(|(name, _)| *name == program).map_or(&[], |(_, tests)| tests)
+}
