@@ -105,7 +105,8 @@ impl Tasks {
                 period_us: task.period_ns.map(|ns| ns / 1_000).or(told.map(|it| it.period_us)),
                 deadline_ns: task.deadline_ns,
                 bound_ns: bound,
-                jobs: marked.map_or(0, |it| it.jobs).max(told.map_or(0, |it| it.jobs)),
+                // What a guest tells of a described task can only make it late.
+                jobs: marked.map_or(0, |it| it.jobs),
                 misses: marked
                     .map_or(0, |it| it.missed)
                     .max(told.map_or(0, |it| it.missed(task.deadline_ns))),

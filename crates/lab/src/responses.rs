@@ -14,7 +14,8 @@ pub type Key = (VcpuId, u8);
 
 /// Returns the responses of all described tasks for which there are any. A job that is not complete
 /// at the end of the trace is late if its deadline has passed. A guest knows when jobs were due to
-/// be released, and the trace when their VCPU then had the processor: the longer response counts.
+/// be released, and the trace when their VCPU then had the processor: the longer response counts. What a guest tells can only
+/// make its tasks late: jobs are those of the trace.
 pub fn responses(trace: &Trace, known: Option<&Known>) -> BTreeMap<Key, Responses> {
     let mut found = BTreeMap::new();
     let jobs = timeline::jobs(trace);
@@ -25,7 +26,6 @@ pub fn responses(trace: &Trace, known: Option<&Known>) -> BTreeMap<Key, Response
             let vm = known.and_then(|known| known.vms.get(usize::from(id.vm)));
             if let Some(told) = vm.and_then(|vm| vm.tasks.iter().find(|it| it.name == task.name)) {
                 let all = it.get_or_insert_default();
-                all.jobs = all.jobs.max(told.jobs);
                 all.missed = all.missed.max(told.missed(Some(deadline)));
                 all.max_ns = all.max_ns.max(Some(told.response_max_ns));
             }

@@ -23,8 +23,8 @@ use lab::run::{Circumstances, End, Runner, Summary, judge};
 use lab::simulate::simulate;
 use qemu::{Chunk, Exit, Input, Next, Outcome};
 use sim::Execution;
-use trace::Trace;
 use trace::rings::Ram;
+use trace::{Event, Trace};
 
 const SYSTEM: &str = r#"
 name = "elsewhere"
@@ -280,6 +280,33 @@ fn deadlines_that_were_missed_on_another_machine_are_found() {
     assert!(problems[0].ends_with("missed 10 of 10 deadlines"), "{problems:?}");
     assert!(problems[1].contains("longer than its bound"), "{problems:?}");
     assert!(!summary.is_ok());
+}
+
+/// What a guest prints can make a described task late, but is no evidence that it was in time.
+#[test]
+fn a_task_whose_guest_only_says_that_it_is_in_time_was_not_seen() {
+    const IN_TIME: &str = "[control] rt: task fast period_us=10000 jobs=10 misses=0 \
+                           response_min_ns=5 response_mean_ns=5 response_max_ns=5\n";
+    const LATE: &str = "[control] rt: task fast period_us=10000 jobs=10 misses=2 \
+                        response_min_ns=5 response_mean_ns=5 response_max_ns=5000000\n";
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let system = system(folder.path());
+    let mut happened = happened(&system, 2_000_000);
+    for track in &mut happened.tracks {
+        track.retain(|entry| !matches!(entry.event, Event::Mark { .. }));
+    }
+    let run = |line| {
+        let (machine, _) =
+            replay(&system, &happened, &["[bulkhead] ready\n", line, WELL[1], WELL[2]]);
+        judged(folder.path(), &system, machine).0
+    };
+    let unseen = run(IN_TIME);
+    assert_eq!(unseen.problems(), [""; 0]);
+    assert_eq!(unseen.unseen().expect("open"), "no complete job was seen of `fast` of `control`");
+    let document = unseen.document();
+    assert_eq!((document.vms[0].tasks[0].jobs, document.vms[0].tasks[0].ok), (0, None));
+    let problems = run(LATE).problems();
+    assert!(problems[0].starts_with("task `fast` of VM `control` missed 2 of"), "{problems:?}");
 }
 
 #[test]

@@ -182,6 +182,35 @@ fn console_of_a_vm_gets_the_keys_and_can_be_left() {
     assert!(sandbox.qemu_has_gone());
 }
 
+/// Lines of VMs that are not shown may be failures, and a user who leaves does not make good what failed.
+#[test]
+fn a_console_of_one_vm_hides_no_verdict() {
+    let sandbox = sandbox!();
+    let focus = "echo '[bulkhead] console: linux; Ctrl-] a for all VMs'";
+    let script = GOOD.replacen("; echo '[linux] shell'", &format!("; {focus}"), 1);
+    let result = sandbox.run(&script, &[]);
+    let hidden =
+        "the console showed one VM alone: what the others printed, failures too, was not seen";
+    assert!(
+        result.stdout.ends_with(&format!("nothing went wrong, but {hidden}\n")),
+        "{}",
+        result.stdout
+    );
+    let document = sandbox.run(&script, &["--json"]).json();
+    assert_eq!((&document["unseen"], &document["ok"]), (&true.into(), &true.into()));
+
+    let failed = "echo '[bulkhead] ready'; echo '[linux] linux: job FAILED: no room'; exec cat";
+    let mut child = sandbox
+        .run_command(failed, &["--console", "rt"])
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    child.stdin.take().expect("a pipe").write_all(b"\x1dq").expect("written");
+    let result = Result::of(child.wait_with_output().expect("it ends"));
+    result.assert_status(1);
+    assert!(result.stdout.contains("not well: VM `linux` says: job FAILED"), "{}", result.stdout);
+}
+
 #[test]
 fn console_of_an_unknown_vm_lists_the_known_ones() {
     sandbox!()

@@ -24,6 +24,8 @@ pub struct Known {
     pub vms: Vec<Vm>,
     /// The VM that is shown alone, without labels.
     focus: Option<usize>,
+    /// A VM was shown alone for a time, in which lines of others were not printed.
+    pub alone: bool,
     /// There was a line on the console.
     pub spoke: bool,
     /// The hypervisor has started all VMs and listens to keys.
@@ -74,6 +76,7 @@ impl Tally {
         let known = Known {
             vms,
             focus: None,
+            alone: false,
             spoke: false,
             ready: false,
             power_off: false,
@@ -156,6 +159,7 @@ impl Known {
                 self.focus = None;
             } else if let Some(vm) = view.split_once(';').and_then(|(name, _)| self.index(name)) {
                 self.focus = Some(vm);
+                self.alone |= self.vms.len() > 1;
             }
         } else if let Some((name, state, reason)) = ended(text)
             && let Some(vm) = self.index(name)
@@ -201,6 +205,8 @@ mod tests {
             "[bulkhead] console: all VMs, input goes to linux\n[rt   ] b\n",
         ]);
         assert_eq!((known.vms[0].lines, known.vms[1].lines), (2, 2));
+        assert!(known.alone);
+        assert!(!super::tests::known(&["[bulkhead] console: all VMs, input goes to rt\n"]).alone);
     }
 
     #[test]

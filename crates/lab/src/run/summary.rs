@@ -65,8 +65,7 @@ impl Summary {
     pub fn is_ok(&self) -> bool {
         match self.end {
             End::Interrupted => false,
-            End::Left => true,
-            End::Itself => self.problems().is_empty(),
+            End::Left | End::Itself => self.problems().is_empty(),
         }
     }
 
@@ -94,7 +93,8 @@ impl Summary {
 
     /// What keeps the run from being called well.
     pub fn unseen(&self) -> Option<String> {
-        self.tasks.unseen(&self.names())
+        let alone = self.known.alone.then_some(ALONE);
+        self.tasks.unseen(&self.names()).or(alone.map(str::to_owned))
     }
 
     fn names(&self) -> Vec<&str> {
@@ -295,6 +295,10 @@ impl VmDocument {
         }
     }
 }
+
+/// What is not known of a run in which lines of VMs were hidden.
+const ALONE: &str =
+    "the console showed one VM alone: what the others printed, failures too, was not seen";
 
 /// A part of what QEMU says once, in deterministic time, when all CPUs wait and only input could wake one.
 const NO_TIMER: &str = "icount sleep disabled and no active timers";
