@@ -148,6 +148,22 @@ fn chains_stand_beside_their_limits() {
     assert!(none.contains("<td>✗ no bound</td>"));
 }
 
+/// Words in tables may break anywhere on paper, numbers nowhere, and a heading stays with its rows. Browsers show it in
+/// `make test-report`.
+#[test]
+fn numbers_are_printed_on_one_line() {
+    let html = rover::rover().html();
+    let style = html.split("<style>").nth(1).and_then(|it| it.split("</style>").next());
+    let (screen, print) = style.and_then(|it| it.split_once("@media print")).expect("styles");
+    for (of, rule) in [
+        (screen, ".n { text-align: right; white-space: nowrap; }"),
+        (print, ".n { white-space: nowrap; }"),
+        (print, "thead { display: table-header-group; break-inside: avoid; break-after: avoid; }"),
+    ] {
+        assert!(of.contains(rule), "{rule}");
+    }
+}
+
 /// A step that is red says what made it red, not what went well.
 #[test]
 fn the_result_of_a_step_is_what_is_wrong() {

@@ -1,6 +1,9 @@
 //! What `bulkhead prove` refuses, with nothing written.
 
-use testing::sandbox;
+use std::fs::{Permissions, set_permissions};
+use std::os::unix::fs::PermissionsExt;
+
+use testing::{Result, sandbox};
 
 const SYSTEM: &str = "platform = \"qemu-virt\"\n[[vm]]\nname = \"rt\"\nboot = \"raw\"\n\
     memory = \"1MiB\"\nkernel = \"k\"\n";
@@ -25,6 +28,26 @@ fn what_cannot_be_proven_is_refused_with_nothing_written() {
     refused(&["s.toml", "-o", "file"], &["cannot write file"]);
     refused(&["s.toml", "-o", "out"], &["plugin cachescope is missing", "make cachescope"]);
     refused(&["s.toml", "-o", "out", "--timeout", "5"], &["the unit is missing"]);
+}
+
+/// The folder of a run that failed goes away: no message names a file in it.
+#[test]
+fn a_machine_that_does_not_start_is_bad_input_and_no_file_is_named_that_has_gone() {
+    let sandbox = sandbox!();
+    sandbox.write("s.toml", &format!("{SYSTEM}{TASK}"));
+    sandbox.write("k", "guest");
+    sandbox.write("scope.so", "a plugin");
+    let version = "if [ \"$1\" = --version ]; then echo 'QEMU emulator version 10.0.2'; exit; fi";
+    sandbox.write("qemu", &format!("#!/bin/sh\n{version}\necho 'no option foo' >&2; exit 3\n"));
+    set_permissions(sandbox.path("qemu"), Permissions::from_mode(0o755)).expect("a program");
+    let mut command =
+        sandbox.command(&["prove", "s.toml", "--hypervisor", "hypervisor.elf", "-o", "out"]);
+    let scope = sandbox.path("scope.so");
+    command.env("BULKHEAD_QEMU", sandbox.path("qemu")).env("BULKHEAD_CACHESCOPE", scope);
+    let result = Result::of(command.output().expect("it starts"));
+    result.assert_refused(&["QEMU ended with exit status 3", "no option foo"]);
+    assert!(!result.stderr.contains("console.log"), "{}", result.stderr);
+    assert!(!sandbox.path("out").exists());
 }
 
 #[test]

@@ -218,6 +218,23 @@ fn console_of_an_unknown_vm_lists_the_known_ones() {
         .assert_refused(&["no VM `linus`", "`linux`, `rt`"]);
 }
 
+/// It lies beside the folder of the hypervisor, whether that is named or found.
+#[test]
+fn the_plugin_is_found_beside_a_hypervisor_that_is_named() {
+    let sandbox = sandbox!();
+    std::fs::create_dir(sandbox.path("build")).expect("a folder");
+    let named = sandbox.path("build/hypervisor.elf");
+    std::fs::copy(sandbox.path("hypervisor.elf"), named).expect("a copy");
+    let plugin = "cachescope/target/release/libbulkhead_cachescope.so";
+    std::fs::create_dir_all(sandbox.path("cachescope/target/release")).expect("folders");
+    sandbox.write(plugin, "a plugin");
+    let run = ["run", "test.dts", "--hypervisor", "build/hypervisor.elf", "--deterministic"];
+    let scope = ["--cachescope", "scope", "--qemu-arg", "echo \"$@\""];
+    let mut command = sandbox.command(&[&run[..], &scope].concat());
+    let result = Result::of(command.env_remove("BULKHEAD_CACHESCOPE").output().expect("it starts"));
+    assert!(result.stdout.contains(plugin), "{}{}", result.stdout, result.stderr);
+}
+
 #[test]
 fn missing_hypervisor_and_guest_files_say_what_to_run() {
     let sandbox = sandbox!();
