@@ -57,13 +57,8 @@ build: setup ## Build everything: hypervisor, guests, the bulkhead command
 cachescope: setup ## Build the QEMU plugin that counts cache evictions
 	cargo build --release $(CACHESCOPE)
 
-# Runs a command beside test-cachescope: alone, neither keeps two CPUs busy.
-beside-cachescope = @$(MAKE) --no-print-directory test-cachescope & cachescope=$$!; \
-	$(1) || { kill $$cachescope; exit 1; }; wait $$cachescope
-
-# Runs a command beside the proofs, which Coq checks on one CPU and at low priority.
-beside-proofs = @nice $(MAKE) --no-print-directory check-proofs & proofs=$$!; \
-	$(1) || { kill $$proofs; exit 1; }; wait $$proofs
+# Runs a command beside another target, which alone keeps one CPU busy.
+beside = @nice $(MAKE) --no-print-directory $(1) & other=$$!; $(2) || { kill $$other; exit 1; }; wait $$other
 
 # Where Coq is missing and apt cannot install it, a line says so. coqchk needs another minute: `make proofs` runs it.
 check-proofs:
@@ -73,15 +68,15 @@ check-proofs:
 	else echo 'Coq is missing and cannot be installed (build/coq.log says why), so that proofs are not checked'; fi
 
 ci: setup ## Pass every lint and test, and every limit of a figure
-	$(call beside-cachescope,cargo test --workspace --no-run)
-	$(call beside-proofs,$(MAKE) --no-print-directory lint XTASK="$(TESTED_XTASK)")
+	$(call beside,test-cachescope,cargo test --workspace --no-run)
+	$(call beside,check-proofs,$(MAKE) --no-print-directory lint XTASK="$(TESTED_XTASK)")
 	$(TESTED_XTASK) build
 	$(TESTED_XTASK) size
-	$(TESTED_XTASK) test --figures
+	$(TESTED_XTASK) test --all --figures
 
-test: setup ## Pass every test
-	$(call beside-cachescope,cargo test --workspace --no-run)
-	$(call beside-proofs,$(TESTED_XTASK) build)
+test: setup ## Pass all tests but those that take long (xtask/src/test/long.rs), the proofs and the tests of cachescope
+	$(call beside,cachescope,cargo test --workspace --no-run)
+	$(TESTED_XTASK) build
 	$(TESTED_XTASK) test
 
 test-cachescope: cachescope ## Test the plugin and its model
