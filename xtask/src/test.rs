@@ -96,8 +96,7 @@ impl Job {
         tier: Tier,
         Helpers { own, no_qemu }: &Helpers,
     ) -> Self {
-        let folder = program.package.file_name().unwrap_or_default().to_string_lossy();
-        let name = format!("{folder}/{}", program.name);
+        let name = full_name(program);
         let mut command = Command::new(&program.path);
         command.current_dir(&program.package).env("CARGO_MANIFEST_DIR", &program.package);
         command.env("RUST_TEST_THREADS", "1").env(XTASK, own);
@@ -214,6 +213,9 @@ pub fn run(workspace: &Workspace, tier: Tier, figures: bool) -> Result<()> {
     let slow: HashSet<_> = built.slow.iter().map(|it| it.path.clone()).collect();
     let mut programs: Vec<_> = built.quick.into_iter().chain(built.slow).collect();
     ensure!(!programs.is_empty(), "cargo built no tests");
+    if tier == Tier::All {
+        check_lists(&programs)?;
+    }
     let helpers = Helpers { own, no_qemu: no_qemu()? };
     let place = |it: &Executable| {
         let first = FIRST.iter().position(|name| *name == it.name);
@@ -259,6 +261,29 @@ pub fn run(workspace: &Workspace, tier: Tier, figures: bool) -> Result<()> {
         bail!("tests failed in {}", failed.join(", "));
     }
     Ok(())
+}
+
+/// Fails if the lists of what takes long name something that is not there: it may have another name now, and run.
+fn check_lists(programs: &[Executable]) -> Result<()> {
+    let listed = |name: &str| {
+        let program = programs.iter().find(|it| full_name(it) == name)?;
+        let output = Command::new(&program.path).arg("--list").output().ok()?;
+        Some(String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let names: Vec<_> = programs.iter().map(|it| it.name.clone()).collect();
+    let missing = long::missing(listed, &names);
+    ensure!(
+        missing.is_empty(),
+        "xtask/src/test/long.rs lists what is not there: {}",
+        missing.join(", ")
+    );
+    Ok(())
+}
+
+/// Returns the name of a program with the folder of its package, such as `cli/suite`.
+fn full_name(program: &Executable) -> String {
+    let folder = program.package.file_name().unwrap_or_default().to_string_lossy();
+    format!("{folder}/{}", program.name)
 }
 
 /// The tests of these packages.

@@ -94,6 +94,20 @@ const TESTS: &[(&str, &[&str])] = &[
     ("tests/sharing", &["every_kind_of_server_gives_its_budget"]),
 ];
 
+/// Returns the programs and tests of the lists that are not there. `listed` returns what a program, as `folder/name`, prints
+/// of its tests with `--list`, if it was built.
+pub fn missing(listed: impl Fn(&str) -> Option<String>, programs: &[String]) -> Vec<String> {
+    let known = |name: &&&str| programs.iter().any(|it| it == **name);
+    let gone = PROGRAMS.iter().filter(|name| !known(name)).map(|name| (*name).to_owned());
+    let tests = TESTS.iter().flat_map(|(program, tests)| {
+        let list = listed(program).unwrap_or_default();
+        let is_there = move |test: &str| list.lines().any(|it| it == format!("{test}: test"));
+        let gone = tests.iter().filter(move |test| !is_there(test));
+        gone.map(move |test| format!("{program} {test}"))
+    });
+    gone.chain(tests).collect()
+}
+
 /// Returns true if all tests of the program take long.
 pub fn is_long(program: &str) -> bool {
     PROGRAMS.contains(&program)
@@ -102,4 +116,24 @@ pub fn is_long(program: &str) -> bool {
 /// Returns the tests of the program, as `folder/name`, that take long.
 pub fn tests(program: &str) -> &'static [&'static str] {
     TESTS.iter().find(|(name, _)| *name == program).map_or(&[], |(_, tests)| tests)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_there_is_named() {
+        let programs: Vec<String> = PROGRAMS.iter().map(|it| (*it).to_owned()).collect();
+        let all = |program: &str| {
+            let lines = tests(program).iter().map(|test| format!("{test}: test\n"));
+            Some(lines.collect::<String>())
+        };
+        assert_eq!(missing(all, &programs), [""; 0]);
+        let (program, of_first) = TESTS[0];
+        let without = |name: &str| if name == program { None } else { all(name) };
+        let expected = of_first.iter().map(|test| format!("{program} {test}"));
+        let expected: Vec<_> = std::iter::once(PROGRAMS[0].to_owned()).chain(expected).collect();
+        assert_eq!(missing(without, &programs[1..]), expected);
+    }
 }

@@ -1,6 +1,7 @@
 //! The command, with a script in place of QEMU where a command starts one.
 
 mod advice;
+mod architecture;
 mod bandwidth;
 mod certificate;
 mod chains;

@@ -5,7 +5,7 @@ use analysis::{Duration, LONGEST};
 use policy::color::ColorSet;
 use system::description::{self, System, Wcet};
 use system::diagnostic::{Diagnostic, Errors};
-use system::plan::{Class, frames_needed};
+use system::plan::{Class, HYPERVISOR_MEMORY, frames_needed};
 
 use super::{cannot_plan, coarse};
 use crate::search::Planned;
@@ -14,8 +14,6 @@ use crate::{Coloring, Error, Evaluator, Setting, Slot, Task, Test, Vm, mask};
 
 /// Bytes of a page.
 const PAGE: u64 = 4096;
-/// RAM of the hypervisor if the description does not say.
-const HYPERVISOR: u64 = 96 << 20;
 /// The period of a VCPU that has a PCPU of its own: every period is equally good.
 const ALONE: Duration = Duration(1_000_000);
 /// Budgets are multiples of this.
@@ -284,9 +282,9 @@ pub(super) fn least_colors(system: &System, vm: usize) -> usize {
 
 /// Returns the least number of colours whose frames can hold the RAM of a VM.
 fn colors_for_memory(system: &System, vm: &description::Vm, all: usize) -> usize {
-    let hypervisor = system.hypervisor_memory.as_ref().map_or(HYPERVISOR, |it| it.value.get());
+    let hypervisor = system.hypervisor_memory.as_ref().map_or(HYPERVISOR_MEMORY, |it| it.value);
     let banks = system.platform.value.memory.iter().map(|bank| bank.size.get());
-    let largest = banks.max().unwrap_or(0).saturating_sub(hypervisor);
+    let largest = banks.max().unwrap_or(0).saturating_sub(hypervisor.get());
     let of_each = (largest / PAGE / all.max(1) as u64).max(1);
     let pool = vm.extra.as_ref().map_or(0, |extra| extra.memory.value.get() / PAGE);
     let needed = frames_needed(vm.memory.value, u32::try_from(pool).unwrap_or(u32::MAX));

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use testing::Random;
+
 /// A board with this number of CPUs.
 const BOARD: &str = r#"
 [platform]
@@ -45,27 +47,6 @@ line = "64B"
 shared_by = COUNT
 "#;
 
-/// Numbers that are random enough (Steele and Vigna's SplitMix64).
-pub struct Random(pub u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
-    /// From `least` to `most`.
-    pub fn number(&mut self, least: u64, most: u64) -> u64 {
-        least + self.next() % (most - least + 1)
-    }
-
-    fn of<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.number(0, all.len() as u64 - 1) as usize]
-    }
-}
-
 /// What a random system has.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
@@ -99,7 +80,7 @@ pub const SMALL: Shape = Shape {
 
 /// A description of this shape.
 pub fn system(shape: &Shape, seed: u64) -> String {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut text = BOARD.replace("COUNT", &shape.cpus.to_string());
     if shape.reload > 0 {
         text = text.replacen(
@@ -126,7 +107,7 @@ pub fn system(shape: &Shape, seed: u64) -> String {
         for _ in 0..shape.vcpus {
             let _ = writeln!(text, "[[vm.vcpu]]\n{}", shape.vcpu);
         }
-        let parts: Vec<u64> = (0..shape.tasks).map(|_| random.number(10, 100)).collect();
+        let parts: Vec<u64> = (0..shape.tasks).map(|_| random.between(10, 100)).collect();
         let sum: u64 = parts.iter().sum();
         for (task, part) in parts.iter().enumerate() {
             let period = random.of(&[10_u64, 20, 25, 40, 50, 80, 100, 200]);
@@ -147,7 +128,7 @@ pub fn system(shape: &Shape, seed: u64) -> String {
                 }
             }
             if shape.limits {
-                let _ = writeln!(text, "accesses = {}", random.number(10, 1_000));
+                let _ = writeln!(text, "accesses = {}", random.between(10, 1_000));
             }
             if task == 0 && shape.resources > 0 {
                 let resource = vm % shape.resources;

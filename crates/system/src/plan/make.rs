@@ -34,7 +34,7 @@ use crate::diagnostic::{Diagnostic, Errors, Place};
 use crate::platform::{AnalysisOnly, BootSupport, Overheads};
 
 /// RAM of the hypervisor if the description does not say.
-const HYPERVISOR_MEMORY: Bytes = Bytes::mib(96);
+pub const HYPERVISOR_MEMORY: Bytes = Bytes::mib(96);
 
 /// Start of the RAM of a guest.
 pub(super) const RAM: Ipa = Ipa(guest::RAM);
