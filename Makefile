@@ -2,7 +2,7 @@
 # and where nothing is missing that takes a fraction of a second.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build cachescope measure-aarch64 host-x86 proofs check-proofs check ci test test-cachescope test-host-x86 test-report test-python spelling campaign campaign-analysis campaign-planner campaign-proofs bench-scale miri torture lint msrv demo bench-exits reproduce reproduce-setup release publish-check image fuzz book deny clean distclean
+.PHONY: help setup build cachescope measure-aarch64 host-x86 proofs check-proofs check ci test test-cachescope test-host-x86 test-report test-python spelling campaign campaign-analysis campaign-planner campaign-proofs bench-scale miri torture lint msrv demo bench-exits reproduce reproduce-setup release publish-check image fuzz book deny clean distclean tested-xtask machines
 
 # rustup's folder, for shells that were started before it was installed.
 ifeq ($(shell command -v rustup),)
@@ -57,8 +57,14 @@ build: setup ## Build everything: hypervisor, guests, the bulkhead command
 cachescope: setup ## Build the QEMU plugin that counts cache evictions
 	cargo build --release $(CACHESCOPE)
 
-# Runs a command beside another target, which alone keeps one CPU busy.
+# Runs a command beside other targets, which alone keep one CPU busy.
 beside = @nice $(MAKE) --no-print-directory $(1) & other=$$!; $(2) || { kill $$other; exit 1; }; wait $$other
+
+tested-xtask:
+	cargo test --workspace --no-run --test release
+
+machines:
+	$(TESTED_XTASK) build
 
 # Where Coq is missing and apt cannot install it, a line says so. coqchk needs another minute: `make proofs` runs it.
 check-proofs:
@@ -68,15 +74,15 @@ check-proofs:
 	else echo 'Coq is missing and cannot be installed (build/coq.log says why), so that proofs are not checked'; fi
 
 ci: setup ## Pass every lint and test, and every limit of a figure
+	$(MAKE) --no-print-directory tested-xtask
 	$(call beside,test-cachescope,cargo test --workspace --no-run)
-	$(call beside,check-proofs,$(MAKE) --no-print-directory lint XTASK="$(TESTED_XTASK)")
-	$(TESTED_XTASK) build
+	$(call beside,check-proofs machines,$(MAKE) --no-print-directory lint XTASK="$(TESTED_XTASK)")
 	$(TESTED_XTASK) size
 	$(TESTED_XTASK) test --all --figures
 
 test: setup ## Pass all tests but those that take long (xtask/src/test/long.rs), the proofs and the tests of cachescope
-	$(call beside,cachescope,cargo test --workspace --no-run)
-	$(TESTED_XTASK) build
+	$(MAKE) --no-print-directory tested-xtask
+	$(call beside,machines cachescope,cargo test --workspace --no-run)
 	$(TESTED_XTASK) test
 
 test-cachescope: cachescope ## Test the plugin and its model

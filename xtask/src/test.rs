@@ -41,7 +41,8 @@ const FIRST: &[&str] = &[
     "memory_budgets",
     "boards",
     "torture",
-    "cpus",
+    "interleavings",
+    "overshoot",
     "linux_coloring",
 ];
 
@@ -212,6 +213,8 @@ pub fn run(workspace: &Workspace, tier: Tier, figures: bool) -> Result<()> {
     let built = build(workspace, tier)?;
     let slow: HashSet<_> = built.slow.iter().map(|it| it.path.clone()).collect();
     let mut programs: Vec<_> = built.quick.into_iter().chain(built.slow).collect();
+    // All end-to-end tests are built at once.
+    programs.retain(|it| tier == Tier::All || !long::is_long(&it.name));
     ensure!(!programs.is_empty(), "cargo built no tests");
     if tier == Tier::All {
         check_lists(&programs)?;

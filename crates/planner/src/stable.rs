@@ -39,7 +39,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_the_standard_librarys(keys in prop::collection::vec(0..8u8, 0..40)) {
+        fn it_sorts_as_the_standard_library_does(keys in prop::collection::vec(0..8u8, 0..40)) {
             let mut items: Vec<(u8, usize)> = keys.into_iter().zip(0..).collect();
             let mut expected = items.clone();
             expected.sort_by_key(|(key, _)| *key);

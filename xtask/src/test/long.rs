@@ -42,7 +42,11 @@ const TESTS: &[(&str, &[&str])] = &[
         ],
     ),
     ("cli/memory_budgets", &["the_vcpus_of_a_vm_share_its_budget_and_its_credits"]),
-    ("cli/own_guest", &["two_vms_talk"]),
+    (
+        "cli/overshoot",
+        &["links_add_what_is_counted_for_each", "serial_lines_add_what_is_counted_for_each"],
+    ),
+    ("cli/own_guest", &["an_rtos_of_ones_own_is_proved", "two_vms_talk"]),
     ("cli/plan_input", &["times_near_overflow"]),
     ("cli/plan_random", &["what_is_planned_holds"]),
     ("cli/planned", &["the_plan_boots_and_no_task_is_late"]),
@@ -68,6 +72,14 @@ const TESTS: &[(&str, &[&str])] = &[
             "plan_objectives::a_search_takes_its_time_and_no_more",
             "plan_objectives::each_objective_is_best_at_what_it_says",
             "plan_objectives::weights_are_between",
+        ],
+    ),
+    (
+        "planner/completion",
+        &[
+            "fronts::no_plan_of_a_front_is_better_than_another",
+            "fronts::weights_lie_between_their_objectives",
+            "helped::two_changes_help_together",
         ],
     ),
     (
