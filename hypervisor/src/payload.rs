@@ -32,7 +32,7 @@ impl<'a> BlobName<'a> {
         Self { vm, part }
     }
 
-    /// Whether the blob table means this blob by `name`.
+    /// Returns true if the blob table means this blob by `name`.
     fn is(&self, name: &[u8]) -> bool {
         let mut rest = Some(name);
         for part in self.parts() {

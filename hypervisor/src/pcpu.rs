@@ -42,7 +42,7 @@ pub struct Assignment {
 }
 
 impl Assignment {
-    /// Whether it may hold resources that VMs share.
+    /// Returns true if the VCPU may hold resources that VMs share.
     fn may_hold(&self, vcpu: &plan::Vcpu) -> bool {
         vcpu.hold > 0 && locks::are_open_to(self.vm)
     }
@@ -167,7 +167,7 @@ impl Pcpu {
         self.assignments.own().map_or(&[], Vec::as_slice)
     }
 
-    /// Whether there are any.
+    /// Returns true if VCPUs run on this CPU.
     pub fn has_vcpus(&self) -> bool {
         !self.assignments().is_empty()
     }
@@ -178,7 +178,7 @@ impl Pcpu {
         self.loaded.own()
     }
 
-    /// Whether VCPUs share it, or may leave it unused.
+    /// Returns true if VCPUs share this CPU, or may leave it unused.
     #[inline(always)]
     pub fn is_shared(&self) -> bool {
         self.shared.load(Ordering::Relaxed)
@@ -225,7 +225,7 @@ impl Pcpu {
         self.deadlines.of(purpose)
     }
 
-    /// Takes a deadline of this CPU if it has passed.
+    /// Takes a deadline of this CPU. Returns true if it has passed.
     #[inline(always)]
     pub fn take_deadline(&self, purpose: Purpose, now: u64) -> bool {
         self.deadlines.take(purpose, now)

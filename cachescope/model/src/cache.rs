@@ -102,7 +102,7 @@ impl Cache {
         }
     }
 
-    /// Whether the line is in the cache; uses nothing.
+    /// Returns true if the line is in the cache; uses nothing.
     pub fn contains(&self, line: u64) -> bool {
         self.way_of(line as usize & self.set_mask, line).is_some()
     }

@@ -287,7 +287,7 @@ impl Hierarchy {
         (line >> self.color_shift & self.color_mask) as usize
     }
 
-    /// Whether no cache takes a line.
+    /// Returns true if no cache takes a line.
     pub fn is_uncached(&self, line: u64) -> bool {
         self.owners.is_uncached(line << self.line_shift)
     }
@@ -327,7 +327,7 @@ impl Hierarchy {
         }
     }
 
-    /// Whether accesses to a line cost nothing.
+    /// Returns true if accesses to a line cost nothing.
     pub fn is_silent(&self, line: u64) -> bool {
         self.silent.contains(&line)
     }

@@ -1,6 +1,6 @@
 //! What the model has to know of A64 instructions.
 
-/// Whether an instruction is of the class of loads and stores and accesses
+/// Returns true if an instruction is of the class of loads and stores and accesses
 /// memory when it is executed. Prefetches are of that class but do not.
 ///
 /// Source: Arm ARM (DDI 0487), C4.1, "Loads and Stores".
@@ -52,25 +52,25 @@ const fn prefetches(word: u32) -> bool {
         || word & 0xffe0_0c00 == 0xf880_0000
 }
 
-/// Whether an instruction is `hint #0x50`, which CPUs take for a NOP: with it
+/// Returns true if an instruction is `hint #0x50`, which CPUs take for a NOP: with it
 /// Bulkhead's hypervisor passes a guest's mark on, its value in `x0`.
 pub const fn is_mark(word: u32) -> bool {
     word == 0xd503_2a1f
 }
 
-/// Whether an instruction is `hint #0x51`, which CPUs take for a NOP: with it
+/// Returns true if an instruction is `hint #0x51`, which CPUs take for a NOP: with it
 /// Bulkhead's hypervisor says where the counter of its CPU is to be (address in
 /// `x0`), and by which interrupt it wants to hear of it (`x1`).
 pub const fn is_counter(word: u32) -> bool {
     word == 0xd503_2a3f
 }
 
-/// Whether a CPU may stand still after an instruction: WFI, or a call of firmware (HVC, SMC).
+/// Returns true if a CPU may stand still after an instruction: WFI, or a call of firmware (HVC, SMC).
 pub const fn may_wait(word: u32) -> bool {
     word == 0xd503_207f || word & 0xffe0_001f == 0xd400_0002 || word & 0xffe0_001f == 0xd400_0003
 }
 
-/// Whether a hypervisor lets an interrupt come with an instruction, or asks for one: ERET, WFI, or a read of
+/// Returns true if a hypervisor lets an interrupt come with an instruction, or asks for one: ERET, WFI, or a read of
 /// ISR_EL1.
 pub const fn looks_for_interrupts(word: u32) -> bool {
     word == 0xd69f_03e0 || word == 0xd503_207f || word & !0x1f == 0xd538_c100

@@ -416,7 +416,7 @@ impl Machine {
         }
     }
 
-    /// Whether an instruction was executed that counts.
+    /// Returns true if an instruction was executed that counts.
     pub fn started(&self) -> bool {
         self.started
     }

@@ -35,7 +35,7 @@ impl Format {
         }
     }
 
-    /// Whether this build can write it.
+    /// Returns true if this build can write it.
     pub const fn is_built_in(self) -> bool {
         matches!(self, Self::Csv) || cfg!(feature = "parquet")
     }

@@ -126,7 +126,7 @@ impl Owners {
         Ok(())
     }
 
-    /// Whether no cache takes lines of the page of a physical address.
+    /// Returns true if no cache takes lines of the page of a physical address.
     pub fn is_uncached(&self, address: u64) -> bool {
         let (chunk, page) = place(address);
         matches!(self.chunks.get(chunk), Some(Some(pages)) if pages[page] & UNCACHED != 0)

@@ -29,7 +29,7 @@ impl Series {
         Self { interval, next: interval, earlier, rows: Vec::new() }
     }
 
-    /// Whether the interval is over at this time.
+    /// Returns true if the interval is over at this time.
     #[inline]
     pub fn is_due(&self, now: u64) -> bool {
         now >= self.next

@@ -37,7 +37,7 @@ struct Counter {
 }
 
 impl Counters {
-    /// Whether the hypervisor has asked for one.
+    /// Returns true if the hypervisor has asked for one.
     #[inline]
     pub fn are_used(&self) -> bool {
         self.qemu.is_some()

@@ -44,7 +44,7 @@ pub fn error(text: &str) {
     let _ = anstream::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Whether colours on the standard error will be seen.
+/// Returns true if colours on the standard error will be seen.
 pub fn errors_are_colored() -> bool {
     AutoStream::choice(&io::stderr()) != ColorChoice::Never
 }

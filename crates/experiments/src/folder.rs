@@ -59,7 +59,7 @@ fn by_number(name: &str) -> Vec<(String, u64)> {
 /// The name that stands for all experiments.
 const ALL: &str = "all";
 
-/// Whether all experiments are named.
+/// Returns true if all experiments are named.
 pub fn is_all(names: &[String]) -> bool {
     names.iter().any(|name| name == ALL)
 }

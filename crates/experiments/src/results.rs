@@ -102,7 +102,7 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// Whether no statement is refuted.
+    /// Returns true if no statement is refuted.
     pub fn hold(&self) -> bool {
         self.judged.iter().all(|judged| judged.verdict != Verdict::NotConfirmed)
     }

@@ -36,7 +36,7 @@ enum Scheme {
 }
 
 impl Variant {
-    /// Whether more than the order of sections and the time of the hypervisor is different.
+    /// Returns true if more than the order of sections and the time of the hypervisor is different.
     pub fn has_other_numbers(&self) -> bool {
         self.budget_us.is_some() || self.period_ms.is_some()
     }

@@ -80,7 +80,7 @@ impl<'a> Wanted<'a> {
         observed.get(*boots.first()?)?.as_ref()
     }
 
-    /// Whether a value needs the tool that counts instructions.
+    /// Returns true if a value needs the tool that counts instructions.
     pub fn needs_bench(&self) -> bool {
         self.values.iter().any(|(runs, ..)| matches!(runs.measure, Measure::Instructions(_)))
     }

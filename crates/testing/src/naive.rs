@@ -56,7 +56,7 @@ impl Naive {
         }
     }
 
-    /// Whether the section, if there is one, is such that the budget may be overrun in it.
+    /// Returns true if the section, if there is one, is such that the budget may be overrun in it.
     fn may_overrun(&self) -> bool {
         match (self.policy, self.in_gcs) {
             (Policy::Deferrable(p), Some(_)) => self.left == 0 && p.overrun.0 > 0,
@@ -194,7 +194,7 @@ impl NaiveCpu {
         self.memory[vcpu].as_ref().map(|memory| memory.left.max(0) as u64)
     }
 
-    /// Whether the VCPU, which is to run, can.
+    /// Returns true if the VCPU, which is to run, can.
     fn admits(&mut self, vcpu: usize, now: u64) -> bool {
         if !self.ready[vcpu] {
             return false;

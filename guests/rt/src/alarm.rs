@@ -39,7 +39,7 @@ impl Alarm {
         self.0.write32(LOAD, TIME - seconds);
     }
 
-    /// Whether it rings.
+    /// Returns true if the alarm rings.
     pub fn rings(self) -> bool {
         self.0.read32(STATUS) & 1 != 0
     }

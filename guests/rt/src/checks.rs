@@ -35,7 +35,7 @@ impl Checks {
         self.check(check, holds, format_args!("found={found:?} expected={expected:?}"));
     }
 
-    /// Whether a check has failed.
+    /// Returns true if a check has failed.
     pub const fn failed(&self) -> bool {
         self.failed > 0
     }

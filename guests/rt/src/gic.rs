@@ -206,12 +206,12 @@ pub fn clear_pending(intid: u32) {
     write_bit(ICPENDR, intid);
 }
 
-/// Whether `intid` waits to be taken.
+/// Returns true if `intid` waits to be taken.
 pub fn is_pending(intid: u32) -> bool {
     read_bit(ISPENDR, intid)
 }
 
-/// Whether `intid` has been taken and not ended.
+/// Returns true if `intid` has been taken and not ended.
 pub fn is_active(intid: u32) -> bool {
     read_bit(ISACTIVER, intid)
 }

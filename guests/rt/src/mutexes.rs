@@ -69,7 +69,7 @@ pub(crate) fn granted() -> Option<usize> {
     with(|mutexes, rank| Some(mutexes.table.take_grant(rank)?.task))
 }
 
-/// Whether tasks of this processor hold resources.
+/// Returns true if tasks of this processor hold resources.
 pub(crate) fn in_section() -> bool {
     with(|mutexes, rank| Some(mutexes.table.in_gcs(rank))).unwrap_or(false)
 }

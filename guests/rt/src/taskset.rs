@@ -241,7 +241,7 @@ impl TaskSet {
         self.tasks.get_mut(index)?.as_mut()
     }
 
-    /// Notes that the job of task `index` runs; returns whether it does so for the first time.
+    /// Notes that the job of task `index` runs. Returns true if it runs for the first time.
     pub fn start(&mut self, index: usize) -> bool {
         let job = self.task(index).and_then(|task| task.job.as_mut());
         job.is_some_and(|job| !core::mem::replace(&mut job.started, true))
@@ -265,12 +265,12 @@ impl TaskSet {
         Some(response)
     }
 
-    /// Whether a job of task `index` waits for the one before.
+    /// Returns true if a job of task `index` waits for the one before.
     pub fn follows(&self, index: usize) -> bool {
         self.tasks.get(index).is_some_and(|task| task.is_some_and(|task| task.follows.is_some()))
     }
 
-    /// Whether all jobs have been released and completed at `now`.
+    /// Returns true if all jobs have been released and completed at `now`.
     pub fn is_finished(&self, now: u64) -> bool {
         self.next_event(now).is_none() && self.tasks.iter().flatten().all(|task| task.job.is_none())
     }

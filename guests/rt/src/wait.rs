@@ -8,7 +8,7 @@ use crate::time::Clock;
 /// Instructions between two looks at a condition.
 const BETWEEN_LOOKS: u64 = 1_000;
 
-/// Waits until `condition` holds, at most `limit`; returns whether it does.
+/// Waits until `condition` holds, at most `limit`. Returns true if it does.
 pub fn until(limit: Duration, mut condition: impl FnMut() -> bool) -> bool {
     let end = counter::now() + Clock::of_machine().ticks(limit.as_nanos() as u64);
     loop {

@@ -27,7 +27,7 @@ pub fn select(selector: u64) {
     regs::csselr_el1::write(selector & 0xf);
 }
 
-/// Whether CCSIDR_EL1 has 64 bits.
+/// Returns true if CCSIDR_EL1 has 64 bits.
 pub fn has_ccidx() -> bool {
     regs::id_aa64mmfr2_el1::read() >> 20 & 0xf == 1
 }

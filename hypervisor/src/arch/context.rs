@@ -51,7 +51,7 @@ impl Context {
         Self { x: [0; 31], pc: 0, pstate: PSTATE_EL1H_MASKED }
     }
 
-    /// Whether the guest was at EL0.
+    /// Returns true if the guest was at EL0.
     pub fn is_el0(&self) -> bool {
         self.pstate & 0xf == 0
     }
@@ -102,7 +102,7 @@ impl ContextSlot {
     }
 
     /// Takes the slot for this CPU and starts VCPU `vcpu` of its VM over with this entry
-    /// point and argument; `false` if it is claimed already.
+    /// point and argument. Returns false if it is claimed already.
     pub fn claim(&self, (pc, x0): (u64, u64), vcpu: usize, traps: Traps, tables: &Stage2) -> bool {
         if self.claimed.swap(true, Ordering::Acquire) {
             return false;

@@ -72,7 +72,7 @@ impl Block {
         Self(words)
     }
 
-    /// Whether somebody counts here.
+    /// Returns true if somebody counts here.
     pub fn is_observed(&self) -> bool {
         self.0[MAGIC_WORD].load(Relaxed) == MAGIC
     }

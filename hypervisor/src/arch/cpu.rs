@@ -46,19 +46,20 @@ pub fn mark_released() {
     unsafe { asm!("hint #0x71", options(nostack, preserves_flags)) }
 }
 
-/// Whether an interrupt is waiting to be taken.
+/// Returns true if an interrupt is waiting to be taken.
 #[inline(always)]
 pub fn interrupt_pending() -> bool {
     super::regs::isr_el1::read() & (1 << 7 | 1 << 6) != 0
 }
 
-/// Whether an SError is pending that was noticed until now: EL2 masks them.
+/// Returns true if an SError is pending that was noticed until now: EL2 masks them.
 #[inline(always)]
 pub fn error_pending() -> bool {
     super::regs::isr_el1::read() & 1 << 8 != 0
 }
 
-/// The same, when all accesses until now have been completed, as far as the buses tell. Synchronises the context too.
+/// Returns true if an SError is pending, when all accesses until now have been completed, as far as the buses tell.
+/// Synchronises the context too.
 #[inline(always)]
 pub fn error_pending_after_accesses() -> bool {
     // SAFETY: barriers only.
@@ -150,7 +151,7 @@ pub fn invalidate_combined_translations() {
     }
 }
 
-/// Whether instruction caches find lines by physical address alone (CTR_EL0.L1Ip).
+/// Returns true if instruction caches find lines by physical address alone (CTR_EL0.L1Ip).
 pub fn instruction_caches_are_physical() -> bool {
     super::regs::ctr_el0::read() >> 14 & 3 == 3
 }
@@ -223,7 +224,7 @@ pub fn physical(address: usize) -> Option<u64> {
     (result & 1 == 0).then_some(result & 0x0000_ffff_ffff_f000 | address as u64 & 0xfff)
 }
 
-/// Whether EL2 can read an address with the current tables.
+/// Returns true if EL2 can read an address with the current tables.
 pub fn is_readable(address: usize) -> bool {
     physical(address).is_some()
 }

@@ -61,7 +61,7 @@ pub fn limit(end: usize) {
     HEAP.end.fetch_min(end, Ordering::Relaxed);
 }
 
-/// Whether something found no room at boot: the plan gives the hypervisor too little.
+/// Returns true if something found no room at boot: the plan gives the hypervisor too little.
 pub fn is_exhausted() -> bool {
     HEAP.exhausted.load(Ordering::Relaxed) && HEAP.end.load(Ordering::Relaxed) != 0
 }

@@ -120,7 +120,7 @@ impl GuestMemory {
     }
 
     /// Calls `each` with the address and the position in the range of every piece
-    /// of a range that lies in one frame. `false` if the range does not lie in the memory.
+    /// of a range that lies in one frame. Returns false if the range does not lie in the memory.
     fn pieces(self, offset: u64, bytes: usize, each: &mut dyn FnMut(usize, Range<usize>)) -> bool {
         if offset.checked_add(bytes as u64).is_none_or(|end| end > self.bytes) {
             return false;
@@ -138,7 +138,7 @@ impl GuestMemory {
 
     /// Copies bytes into the memory and takes them out of the caches: the guest
     /// starts without caches, and must not find these bytes there, in place of its
-    /// own, once it turns them on. `false` if they do not fit.
+    /// own, once it turns them on. Returns false if they do not fit.
     pub fn write(self, offset: u64, data: &[u8]) -> bool {
         self.pieces(offset, data.len(), &mut |target, part| {
             let part = &data[part];
@@ -149,8 +149,8 @@ impl GuestMemory {
         })
     }
 
-    /// Copies bytes out of the memory, as a device does that is coherent with the caches. Each byte is read once. `false` if
-    /// not all of them lie in the memory.
+    /// Copies bytes out of the memory, as a device does that is coherent with the caches. Each byte is read once. Returns
+    /// false if not all of them lie in the memory.
     pub fn load(self, offset: u64, data: &mut [u8]) -> bool {
         let within = self.pieces(offset, data.len(), &mut |source, part| {
             let part = &mut data[part];
@@ -164,7 +164,7 @@ impl GuestMemory {
         within
     }
 
-    /// Copies bytes into the memory, as a device does that is coherent with the caches. `false` if they do not fit.
+    /// Copies bytes into the memory, as a device does that is coherent with the caches. Returns false if they do not fit.
     pub fn store(self, offset: u64, data: &[u8]) -> bool {
         self.pieces(offset, data.len(), &mut |target, part| {
             let part = &data[part];
@@ -180,7 +180,7 @@ impl GuestMemory {
         Some(u16::from_le(unsafe { (address as *const u16).read_volatile() }))
     }
 
-    /// Stores 16 bits at an even offset, at once. `false` if they do not fit.
+    /// Stores 16 bits at an even offset, at once. Returns false if they do not fit.
     pub fn store_u16(self, offset: u64, value: u16) -> bool {
         let Some(address) = self.address_of_u16(offset) else { return false };
         // SAFETY: as in `load_u16`.

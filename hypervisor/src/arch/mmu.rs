@@ -73,7 +73,7 @@ unsafe extern "C" {
 }
 
 /// Maps the gigabyte around a device for use before the final tables, unless
-/// something is mapped there already (then the device must wait).
+/// something is mapped there already. Returns false then, and the device has to wait.
 pub fn map_early_device(address: u64) -> bool {
     let Some(slot) = usize::try_from(address >> 30).ok().filter(|&slot| slot < 512) else {
         return false;

@@ -101,7 +101,7 @@ impl Unit {
     }
 }
 
-/// Whether the CPU counts an event. Of those that are not common ones it does not tell.
+/// Returns true if the CPU counts an event. Of those that are not common ones it does not tell.
 fn counts(event: u16) -> bool {
     let (place, known) = match event {
         0..0x20 => (event, regs::pmceid0_el0::read()),

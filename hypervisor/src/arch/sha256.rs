@@ -9,7 +9,7 @@ unsafe extern "C" {
     fn sha256_blocks(state: *mut u32, blocks: *const u8, count: usize);
 }
 
-/// Takes the blocks into the state; `false` if this CPU lacks the instructions.
+/// Takes the blocks into the state. Returns false if this CPU lacks the instructions.
 pub fn compress(state: &mut [u32; 8], blocks: &[[u8; 64]]) -> bool {
     if regs::id_aa64isar0_el1::read() >> 12 & 0xf == 0 {
         return false;

@@ -44,17 +44,17 @@ impl Stage2 {
         &self.table
     }
 
-    /// Whether attributes are those of RAM; otherwise they are those of a device.
+    /// Returns true if attributes are those of RAM; otherwise they are those of a device.
     pub fn is_ram(attributes: u64) -> bool {
         attributes & DEVICE_OR_RAM == RAM & DEVICE_OR_RAM
     }
 
-    /// Whether attributes are those of a device.
+    /// Returns true if attributes are those of a device.
     pub fn is_device(attributes: u64) -> bool {
         attributes & DEVICE_OR_RAM == DEVICE & DEVICE_OR_RAM
     }
 
-    /// Whether attributes are those of memory that the guest may only read.
+    /// Returns true if attributes are those of memory that the guest may only read.
     pub fn is_constant(attributes: u64) -> bool {
         attributes & (DEVICE_OR_RAM | 3 << 6) == CONSTANT & (DEVICE_OR_RAM | 3 << 6)
     }
@@ -85,7 +85,7 @@ impl Stage2 {
         self.table.map(ipa, pa, bytes, channel(writes))
     }
 
-    /// Whether attributes are those of a channel that the guest may write, or may not.
+    /// Returns true if attributes are those of a channel that the guest may write, or may not.
     pub fn is_channel(attributes: u64, writes: bool) -> bool {
         attributes & (DEVICE_OR_RAM | 3 << 6) == channel(writes)
     }
@@ -95,7 +95,7 @@ impl Stage2 {
         self.table.reserve_pages(ipa, bytes)
     }
 
-    /// Maps a page of RAM to its home if it is absent. `false` if no single page can be
+    /// Maps a page of RAM to its home if it is absent. Returns false if no single page can be
     /// mapped there.
     ///
     /// If the page is there already or on its way from one frame to another, the access

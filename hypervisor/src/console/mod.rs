@@ -227,7 +227,7 @@ impl<U: Uart> Console<U> {
         self.mux.lock()
     }
 
-    /// Nothing is sent in the usual way: not yet, or not any more.
+    /// Returns true if nothing is sent in the usual way: not yet, or not any more.
     fn is_quiet(&self) -> bool {
         !self.live.load(Ordering::Relaxed) || self.emergency.load(Ordering::Relaxed)
     }
@@ -294,7 +294,7 @@ impl<U: Uart> Console<U> {
         self.sources.take_relieved()
     }
 
-    /// There may be an incomplete line that [`Console::flush_idle`] should look after.
+    /// Returns true if there may be an incomplete line that [`Console::flush_idle`] should look after.
     pub fn has_partial_lines(&self) -> bool {
         self.sources.has_partial()
     }

@@ -74,7 +74,7 @@ impl Mux {
         self.view
     }
 
-    /// The terminal's cursor stands in a line of `source`.
+    /// Returns true if the terminal's cursor stands in a line of `source`.
     pub(super) fn is_open(&self, source: usize) -> bool {
         self.open == Some(source)
     }
@@ -104,7 +104,7 @@ impl Mux {
         if self.has_more(sources) { self.fill(sources).max(1) } else { 0 }
     }
 
-    /// There is something to fill the staging buffer with.
+    /// Returns true if there is something to fill the staging buffer with.
     pub(super) fn has_more(&self, sources: &Sources) -> bool {
         self.end_raw || self.left > 0 || sources.ready() != 0
     }

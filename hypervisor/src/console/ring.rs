@@ -40,12 +40,12 @@ impl Ring {
         self.pushed
     }
 
-    /// All is out that had been put in when [`Ring::pushed`] was `until`.
+    /// Returns true if all is out that had been put in when [`Ring::pushed`] was `until`.
     pub(super) fn has_popped(&self, until: u32) -> bool {
         self.popped.wrapping_sub(until) <= RING_SIZE as u32
     }
 
-    /// There is a complete line, or one so long that it need not be complete.
+    /// Returns true if there is a complete line, or one so long that it need not be complete.
     pub(super) fn is_ready(&self) -> bool {
         self.lines > 0 || self.len() >= LONG_LINE
     }

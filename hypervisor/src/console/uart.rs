@@ -15,7 +15,7 @@ pub struct Input {
 /// from that the console calls `send` and `set_interrupts` from one PCPU at a time,
 /// and `receive` from the PCPU that serves the console.
 pub trait Uart: Sync {
-    /// The transmit FIFO takes a byte.
+    /// Returns true if the transmit FIFO takes a byte.
     fn can_send(&self) -> bool;
 
     /// Puts `byte` into the transmit FIFO; only after [`Uart::can_send`].

@@ -51,7 +51,7 @@ pub fn interrupt(context: &mut Context, pcpu: &'static Pcpu, now: u64) {
     }
 }
 
-/// Serves one interrupt while the CPU is in EL2; `false` if none is pending.
+/// Serves one interrupt while the CPU is in EL2. Returns false if none is pending.
 pub fn serve_interrupt(pcpu: &'static Pcpu) -> bool {
     if !cpu::interrupt_pending() {
         return false;

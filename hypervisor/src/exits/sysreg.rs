@@ -55,7 +55,7 @@ pub fn access(context: &mut Context, syndrome: u64, at: &Assignment) {
     context.pc += 4;
 }
 
-/// Registers whose writes have no effect in a guest.
+/// Returns true if writes to a register have no effect in a guest.
 fn write_ignored(encoding: u64) -> bool {
     match encoding {
         // Secure and group-0 interrupts do not exist here. By address, the guest

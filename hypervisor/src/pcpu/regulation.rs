@@ -130,7 +130,7 @@ impl Regulation {
 }
 
 impl Pcpu {
-    /// Whether an interrupt is that of the counter of this CPU.
+    /// Returns true if an interrupt is that of the counter of this CPU.
     #[inline(always)]
     pub fn is_overflow(&self, intid: u32) -> bool {
         self.regulation.own().is_some_and(|regulation| regulation.interrupt == intid)

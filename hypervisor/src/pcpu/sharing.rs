@@ -25,7 +25,7 @@ use crate::timer::{NEVER, Purpose};
 use crate::vm::{GicEnv, Power, VirtualTimer, bell, color_serial, port};
 
 impl Pcpu {
-    /// Whether the VCPU is loaded.
+    /// Returns true if the VCPU is loaded.
     #[inline(always)]
     pub fn has_loaded(&self, at: &Assignment) -> bool {
         self.loaded().is_some_and(|loaded| core::ptr::eq(loaded, at))
@@ -289,7 +289,7 @@ impl Pcpu {
         }
     }
 
-    /// The short way of [`Pcpu::change_gcs`], where it may be gone: whether it was. `now`: a time just before.
+    /// Goes the short way of [`Pcpu::change_gcs`]. Returns true if the state allowed that. `now`: a time just before.
     #[inline(always)]
     pub fn change_gcs_of_running(&'static self, at: &Assignment, inside: bool, now: u64) -> bool {
         let Some(scheduler) = self.scheduler.own() else { return false };
@@ -401,7 +401,7 @@ impl Pcpu {
         self.scheduler.own().or_else(|| self.regulation.own().map(|it| &it.scheduler))
     }
 
-    /// Out of line: it is rare.
+    /// Starts a VCPU; out of line, because that is rare. Returns false if the VM stops.
     #[inline(never)]
     fn start(&'static self, at: &'static Assignment) -> bool {
         at.vm.start_vcpu(at, self)

@@ -433,7 +433,7 @@ fn guest_interrupts<'a>(vm: &Vm<'a>) -> Result<(), Refusal<'a>> {
     Ok(())
 }
 
-/// Whether so many bytes from an IPA on lie in one region of RAM.
+/// Returns true if this number of bytes from an IPA on lies in one region of RAM.
 fn in_ram(vm: &Vm<'_>, start: u64, bytes: u64) -> bool {
     let Some(end) = start.checked_add(bytes) else { return false };
     vm.memory.iter().any(|region| region.guest.start <= start && end <= region.guest.end())

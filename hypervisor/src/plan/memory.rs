@@ -41,7 +41,7 @@ impl Counter {
         self.interrupts.get(pcpu).or(self.interrupts.first()).copied().unwrap_or_default()
     }
 
-    /// Whether accesses to memory are counted.
+    /// Returns true if accesses to memory are counted.
     pub fn counts_memory(&self) -> bool {
         !matches!(
             self.source,

@@ -60,12 +60,12 @@ impl Range {
         address.wrapping_sub(self.start) < self.bytes
     }
 
-    /// Whether the two share a byte.
+    /// Returns true if the two share a byte.
     pub fn overlaps(self, other: Self) -> bool {
         self.start < other.end() && other.start < self.end()
     }
 
-    /// Whether the other lies completely in this one.
+    /// Returns true if the other lies completely in this one.
     pub fn contains(self, other: Self) -> bool {
         self.start <= other.start && other.end() <= self.end()
     }

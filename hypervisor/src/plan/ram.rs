@@ -21,7 +21,7 @@ pub struct Ram {
 }
 
 impl Ram {
-    /// Whether the two may share a frame.
+    /// Returns true if the two may share a frame.
     pub fn overlaps(&self, other: &Self) -> bool {
         let disjoint = match (self.colors, other.colors) {
             (Some(colors), Some(others)) => colors.is_disjoint(others),

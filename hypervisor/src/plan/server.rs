@@ -29,7 +29,7 @@ impl Server {
         self.policy.starting(start)
     }
 
-    /// Whether it gets what others leave.
+    /// Returns true if the server gets what others leave.
     pub fn is_background(self) -> bool {
         self.policy == server::Policy::Background
     }

@@ -98,7 +98,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Whether nodes are closed, properties stand before children, the root is
+    /// Returns true if nodes are closed, properties stand before children, the root is
     /// alone, and names end.
     fn is_well_formed(self) -> bool {
         let end = self.behind_node(self.root().at, self.strings_bytes() as u32);
@@ -203,7 +203,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Whether this name stands at an offset, and one of these bytes behind it.
+    /// Returns true if this name stands at an offset, and one of these bytes behind it.
     #[inline(never)]
     fn has_name(self, at: usize, name: &str, ends: &[u8]) -> bool {
         let mut rest = self.blob.get(at..).unwrap_or_default().iter();
@@ -213,7 +213,7 @@ impl<'a> Tree<'a> {
 }
 
 impl<'a> Property<'a> {
-    /// Whether this is its name.
+    /// Returns true if this is the name of the property.
     pub fn is(&self, name: &str) -> bool {
         let at = self.tree.word(3) as usize + self.tree.word(self.at + 2) as usize;
         self.tree.has_name(at, name, b"\0")
@@ -232,7 +232,7 @@ impl<'a> Property<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// Whether this is its name, without the unit address.
+    /// Returns true if this is the name of the node, without the unit address.
     pub fn is(self, name: &str) -> bool {
         self.tree.has_name(4 * (self.at + 1), name, b"@\0")
     }

@@ -164,12 +164,12 @@ impl Vm<'_> {
         ranges.map(Range::end).max().map(|end| end.next_multiple_of(PAGE_BYTES))
     }
 
-    /// Whether its memory accesses, or those of one of its VCPUs, are limited.
+    /// Returns true if the memory accesses of the VM, or those of one of its VCPUs, are limited.
     pub fn is_limited(&self) -> bool {
         self.memory_budget.is_some() || self.vcpus.iter().any(|vcpu| vcpu.memory.is_some())
     }
 
-    /// Whether the accesses of one of its VCPUs are counted. `compensates`: some VM gets credits
+    /// Returns true if the accesses of one of its VCPUs are counted. `compensates`: some VM gets credits
     /// for those of critical ones.
     pub fn counts(&self, vcpu: &Vcpu, compensates: bool) -> bool {
         vcpu.memory.is_some() || self.memory_budget.is_some() || self.critical && compensates
@@ -184,7 +184,7 @@ impl Vm<'_> {
         }
     }
 
-    /// Whether it gets credits for what critical VMs do not access.
+    /// Returns true if the VM gets credits for what critical VMs do not access.
     pub fn is_compensated(&self) -> bool {
         self.memory_budget.is_some_and(|budget| budget.compensation.is_some())
     }

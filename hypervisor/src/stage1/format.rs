@@ -123,7 +123,7 @@ impl Format {
         Entry::Nothing
     }
 
-    /// Whether entries of a level can be blocks.
+    /// Returns true if entries of a level can be blocks.
     const fn has_blocks(&self, level: u32) -> bool {
         // With pages of 64 KiB, level 1 has blocks of 4 TiB where addresses have 52 bits.
         level == 2 || level == 1 && (self.granule == 12 || self.long)

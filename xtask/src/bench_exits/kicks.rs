@@ -142,7 +142,7 @@ fn kicks_in_vain(workspace: &Workspace) -> Result<Range> {
     range("kicks in vain", SWITCHES_LEAST, &kicks)
 }
 
-/// Whether a line of the system is needed where nobody takes turns.
+/// Returns true if a line of the system is needed where nobody takes turns.
 pub fn is_alone(line: &str) -> bool {
     !line.contains("# beside")
 }

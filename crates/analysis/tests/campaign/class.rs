@@ -41,7 +41,7 @@ impl Class {
         (Self::Everything, "all of this together"),
     ];
 
-    /// Whether the critical instant of each task leads to its bound: the analysis is exact, and
+    /// Returns true if the critical instant of each task leads to its bound: the analysis is exact, and
     /// we know the worst case.
     pub fn is_exact(self) -> bool {
         matches!(

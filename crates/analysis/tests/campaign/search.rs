@@ -91,7 +91,7 @@ fn end(system: &System) -> u64 {
     last.unwrap_or(0) + system::LIMITS.window.0
 }
 
-/// Whether in this course a task takes longer than its bound.
+/// Returns true if in this course a task takes longer than its bound.
 pub fn is_violation(system: &System, bounds: &Bounds) -> bool {
     is_longer(&times(system, end(system), false), bounds)
 }

@@ -195,13 +195,13 @@ impl Vcpu {
 }
 
 impl System {
-    /// Whether the jobs are what the analysis is told of them.
+    /// Returns true if the jobs are what the analysis is told of them.
     pub fn is_possible(&self) -> bool {
         let is_background = |vcpu: &Vcpu| vcpu.server.is_none();
         self.vcpu.is_sorted_by_key(is_background) && self.vcpu.iter().all(Vcpu::is_possible)
     }
 
-    /// Whether `crates/sim` can simulate it.
+    /// Returns true if `crates/sim` can simulate it.
     pub fn is_plain(&self) -> bool {
         let plain = |task: &Task| task.job.iter().all(|job| job.run.len() == 1 && job.section == 0);
         let mut tasks = self.vcpu.iter().flat_map(|vcpu| &vcpu.task);

@@ -59,7 +59,7 @@ impl OneTask {
 }
 
 impl Described {
-    /// Whether tasks of several VCPUs use a resource.
+    /// Returns true if tasks of several VCPUs use a resource.
     pub fn is_global(&self, resource: usize) -> bool {
         let uses = |vcpu: &&OneVcpu| {
             vcpu.tasks.iter().flat_map(OneTask::sections).any(|(it, _)| it == resource)

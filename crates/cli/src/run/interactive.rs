@@ -41,7 +41,7 @@ impl Interactive {
         thread::spawn(move || pass_on(&input, &left));
     }
 
-    /// Whether the user has left.
+    /// Returns true if the user has left.
     pub fn left(&self) -> bool {
         self.left.load(Ordering::SeqCst)
     }

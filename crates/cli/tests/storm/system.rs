@@ -187,7 +187,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Whether the storm can take place there.
+    /// Returns true if the storm can take place there.
     pub fn allows(self, storm: Storm) -> bool {
         let has_gic = self.gic == 3 || !matches!(storm.needs, Needs::GicV3 | Needs::ColorsAndGicV3);
         // The VM that restarts has a PCPU of its own.
@@ -283,8 +283,8 @@ impl Place {
         }
     }
 
-    /// A VM that reads the channel or has a line or a link, and waits until the storm is over: before the others, where it pays for
-    /// what it causes, or behind them. `arguments`: the last one is the start of that for its time.
+    /// A VM that reads the channel or has a line or a link, and waits until the storm is over: before the others, where it
+    /// pays for what it causes, or behind them. `arguments`: the last one is the start of that for its time.
     fn reader(self, program: &str, arguments: &str) -> String {
         let us = self.end_us();
         guest("reader", program, &format!("{arguments}.us={us}")) + &self.vcpu_of_reader()

@@ -87,7 +87,7 @@ fn memory(files: &Files, _: &[usize]) -> Option<Lack> {
     )
 }
 
-/// Whether the process has a capability. It counts as there if that cannot be read.
+/// Returns true if the process has a capability. It counts as there if that cannot be read.
 pub fn is_capable(files: &Files, bit: u32) -> bool {
     let capabilities = files.field(STATUS, "CapEff");
     let capabilities = capabilities.and_then(|text| u64::from_str_radix(&text, 16).ok());

@@ -49,7 +49,7 @@ impl Target {
     }
 }
 
-/// Whether the description has tasks, whose deadlines are to be watched.
+/// Returns true if the description has tasks, whose deadlines are to be watched.
 fn is_described(system: &System) -> bool {
     system.description.iter().flat_map(|it| &it.vms).any(|vm| !vm.tasks.is_empty())
 }

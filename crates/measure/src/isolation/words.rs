@@ -104,7 +104,7 @@ fn percent(value: f64) -> String {
     format!("{:+.2}%", value * 100.0)
 }
 
-/// Whether the CPUs were near each other at one end of the row and not at the other.
+/// Returns true if the CPUs were near each other at one end of the row and not at the other.
 fn has_moved(row: &Row) -> bool {
     match row.distance_ns {
         [Some(before), Some(after)] => before > 2.0 * after || after > 2.0 * before,

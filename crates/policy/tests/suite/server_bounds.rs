@@ -91,7 +91,7 @@ struct Run {
 }
 
 impl Run {
-    /// Whether the VCPU ran in a tick.
+    /// Returns true if the VCPU ran in a tick.
     fn ran(&self, vcpu: usize, tick: u64) -> bool {
         self.ran[vcpu][tick as usize + 1] > self.ran[vcpu][tick as usize]
     }

@@ -31,7 +31,7 @@ pub fn ccsidr() -> u64 {
     read_sysreg!("ccsidr_el1")
 }
 
-/// Whether CCSIDR_EL1 has its 64-bit format.
+/// Returns true if CCSIDR_EL1 has its 64-bit format.
 pub fn has_ccidx() -> bool {
     read_sysreg!("id_aa64mmfr2_el1") >> 20 & 0xf == 1
 }

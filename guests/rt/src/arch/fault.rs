@@ -83,7 +83,7 @@ pub(super) unsafe fn catch(f: impl FnOnce()) -> Option<Fault> {
     (syndrome != 0).then_some(Fault { syndrome, address, pc })
 }
 
-/// Whether a fault is expected on this processor.
+/// Returns true if a fault is expected on this processor.
 pub(super) fn is_expected() -> bool {
     EXPECTED[cpu::index()].load(Relaxed)
 }

@@ -25,7 +25,7 @@ pub fn detect() {
     V2.store(read_sysreg!("S3_0_C0_C4_0") >> 24 & 0xf == 0, Relaxed);
 }
 
-/// Whether the interrupt controller is a GICv2.
+/// Returns true if the interrupt controller is a GICv2.
 #[inline(always)]
 pub fn is_v2() -> bool {
     V2.load(Relaxed)

@@ -40,7 +40,7 @@ pub(super) fn keep_tree(tree: Range<u64>) {
     TREE[1].store(tree.end, Relaxed);
 }
 
-/// Whether this address belongs to the program: its image with all its memory, or its device tree.
+/// Returns true if this address belongs to the program: its image with all its memory, or its device tree.
 pub(super) fn owns(address: u64) -> bool {
     let layout = layout();
     let [tree_start, tree_end] = [0, 1].map(|i: usize| TREE[i].load(Relaxed));

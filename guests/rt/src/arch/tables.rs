@@ -50,7 +50,7 @@ impl Granule {
         1 << self.shift()
     }
 
-    /// Whether this processor has it (ID_AA64MMFR0_EL1).
+    /// Returns true if this processor has it (ID_AA64MMFR0_EL1).
     pub fn exists(self) -> bool {
         let features = super::sysreg::read_sysreg!("id_aa64mmfr0_el1");
         match self {

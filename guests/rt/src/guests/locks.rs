@@ -223,7 +223,7 @@ fn result(function: u32, x1: u64, x2: u64) -> i64 {
     call(function, [x1, x2]).0
 }
 
-/// Takes a resource, and waits for it if need be: whether it got it.
+/// Takes a resource, and waits for the resource if need be. Returns true if the guest has it then.
 fn acquire(resource: u64) -> bool {
     match result(LOCK, resource, 0) as u64 {
         LOCK_HELD | LOCK_ORPHANED => true,
@@ -264,7 +264,7 @@ fn greedy() {
     wait::pause(TOO_LONG);
 }
 
-/// Asks until somebody else has it: whether it waits then.
+/// Asks until somebody else has the resource. Returns true if the guest waits then.
 fn line_up(bus: u64) -> bool {
     let mut waits = false;
     wait::until(PATIENCE, || {

@@ -183,7 +183,7 @@ impl Racer {
         }
     }
 
-    /// Whether all that this VCPU has sent, and the device, has come.
+    /// Returns true if all that this VCPU has sent, and the device, has come.
     fn is_quiet(&self) -> bool {
         let came = |to: usize| SENT[self.me][to].load(SeqCst) == GOT[self.me][to].load(SeqCst);
         (0..CPUS_MAX).all(came) && RINGS_FOR.load(SeqCst) == NONE
@@ -204,7 +204,7 @@ impl Racer {
         }
     }
 
-    /// Waits, 100 us at a time, until something is so.
+    /// Waits, 100 us at a time, until `condition` holds. Returns false if that took too long.
     fn wait_for(&self, milliseconds: u64, mut condition: impl FnMut() -> bool) -> bool {
         let end = counter::now() + self.clock.ticks(milliseconds * 1_000_000);
         while !condition() {

@@ -97,7 +97,7 @@ impl Snippet {
         &self.registers
     }
 
-    /// Whether it is executed at EL0.
+    /// Returns true if it is executed at EL0.
     pub fn at_el0(&self) -> bool {
         self.at_el0
     }

@@ -185,7 +185,7 @@ impl Distributor {
         self.set(if pending { ISPENDR } else { ICPENDR }, intid);
     }
 
-    /// Whether an interrupt is pending.
+    /// Returns true if an interrupt is pending.
     pub fn is_pending(&self, intid: u32) -> bool {
         (32..self.intids).contains(&intid)
             && self.registers.read32(ISPENDR + intid as usize / 32 * 4) >> (intid % 32) & 1 != 0

@@ -56,7 +56,7 @@ pub(super) const BOOT_READS: u32 = 1_000_000;
 /// What is waited for takes a controller less than that.
 const SETTLE_READS: u32 = 64;
 
-/// Whether this INTID of an acknowledgement says that there is no interrupt to end (IHI 0069, 2.2.1). All
+/// Returns true if this INTID of an acknowledgement says that there is no interrupt to end (IHI 0069, 2.2.1). All
 /// others are ended, also those from 1056 on, or the CPU would never get one of that priority again.
 pub const fn is_special(intid: u32) -> bool {
     matches!(intid, 1020..=1023)
@@ -158,7 +158,7 @@ impl fmt::Display for GicError {
     }
 }
 
-/// Reads until `done`; `false` if that never happens in so many reads.
+/// Reads until `done`. Returns false if that does not happen within the limit of reads.
 pub(super) fn poll(reads: u32, mut done: impl FnMut() -> bool) -> bool {
     (0..reads).any(|_| {
         let done = done();

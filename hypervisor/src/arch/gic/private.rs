@@ -108,7 +108,7 @@ impl Private {
         self.set(if pending { ISPENDR0 } else { ICPENDR0 }, intid);
     }
 
-    /// Whether an interrupt is pending.
+    /// Returns true if an interrupt is pending.
     pub fn is_pending(self, intid: u32) -> bool {
         intid < 32 && self.registers.read32(ISPENDR0) >> intid & 1 != 0
     }

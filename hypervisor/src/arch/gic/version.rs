@@ -37,7 +37,7 @@ macro_rules! write_on_v3 {
 
 pub(in crate::arch) use {site, write_on_v3};
 
-/// Whether the machine's interrupt controller is a GICv2, which is driven through memory.
+/// Returns true if the machine's interrupt controller is a GICv2, which is driven through memory.
 #[inline(always)]
 pub fn is_v2() -> bool {
     // SAFETY: an instruction without effect, or a branch to the label.

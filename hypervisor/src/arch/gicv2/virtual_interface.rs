@@ -78,7 +78,7 @@ pub fn write_list(n: usize, bits: u64) {
     write(LR + 4 * (n % LISTS_MAX), encode(ListRegister::from_bits(bits)));
 }
 
-/// Copies all registers to memory; whether a list register is in use.
+/// Copies all registers to memory. Returns true if a list register is in use.
 #[inline(never)]
 pub fn save(to: &SavedLists) -> bool {
     to.control.store(read(HCR).into(), Relaxed);

@@ -94,7 +94,7 @@ fn clear_active_priorities() {
     write_register!("icc_ap0r0_el1", 0);
 }
 
-/// Whether registers of group 0 can be used. If firmware has that group for itself (SCR_EL3.FIQ) they trap to
+/// Returns true if registers of group 0 can be used. If firmware has that group for itself (SCR_EL3.FIQ) they trap to
 /// it; then EL2 sees the upper half of the priorities only, shifted, and the lowest of its `bits` is none.
 fn has_group_0(bits: u64) -> bool {
     let lowest = 1 << (8 - bits.min(8));

@@ -100,7 +100,7 @@ impl ColorSerial {
         self.state = State::Idle;
     }
 
-    /// Level of the interrupt line; to be asked after every other call.
+    /// Returns true if the interrupt line is high; call after every other call.
     pub fn interrupt(&self) -> bool {
         self.uart.interrupt()
     }

@@ -93,7 +93,7 @@ impl Pl011 {
         *self = Self::new();
     }
 
-    /// Returns the level of the interrupt line; call after every other call.
+    /// Returns true if the interrupt line is high; call after every other call.
     pub fn interrupt(&self) -> bool {
         self.raw & self.mask != 0
     }

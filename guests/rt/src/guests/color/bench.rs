@@ -94,7 +94,7 @@ impl Bench {
         memory.chunks(WORDS).map(|page| self.doorbell.color_of(page.as_ptr() as u64))
     }
 
-    /// Whether all pages are in default colours: page i of RAM in the one with number i modulo their
+    /// Returns true if all pages are in default colours: page i of RAM in the one with number i modulo their
     /// count.
     pub fn at_home(&self, memory: Words) -> bool {
         let first = (ram::address(memory) - RAM_BASE as u64) / PAGE;
@@ -106,7 +106,7 @@ impl Bench {
         self.colors_of(memory).zip(first..).all(|(color, page)| color == home(page))
     }
 
-    /// Whether the pages take turns in these colours, from the first on.
+    /// Returns true if the pages take turns in these colours, from the first on.
     pub fn spread(&self, memory: Words, colors: ColorSet) -> bool {
         let turns = colors.iter().map(|color| color.index() as i64).cycle();
         self.colors_of(memory).eq(turns.take(memory.len() / WORDS))
@@ -119,7 +119,7 @@ impl Bench {
     }
 }
 
-/// Whether the words are as [`Bench::memory`] has filled them.
+/// Returns true if the words are as [`Bench::memory`] has filled them.
 pub fn intact(memory: Words) -> bool {
     memory.iter().all(|word| word.load(SeqCst) == word.as_ptr() as u64)
 }

@@ -110,7 +110,7 @@ impl Machine {
         })
     }
 
-    /// Whether the maintenance interrupt of a CPU is asserted.
+    /// Returns true if the maintenance interrupt of a CPU is asserted.
     pub fn maintenance(&self, cpu: usize) -> bool {
         let cpu = &self.cpus[cpu];
         let lists = cpu.lists.borrow();

@@ -69,7 +69,7 @@ impl Vm {
         }
     }
 
-    /// Whether the distributor says that a withdrawal is not effective yet. `vcpu` asks.
+    /// Returns true if the distributor says that a withdrawal is not effective yet. `vcpu` asks.
     pub fn withdraws(&self, vcpu: usize) -> bool {
         self.read(vcpu, Frame::Distributor, 0, 4) >> 31 != 0
     }
