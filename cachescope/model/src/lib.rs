@@ -24,6 +24,7 @@
 mod bus;
 mod cache;
 mod cpu;
+mod format;
 mod geometry;
 mod guest_time;
 mod hierarchy;
@@ -49,6 +50,7 @@ mod time;
 pub use bus::{Bus, Transfer};
 pub use cache::{Cache, Found, Victim};
 pub use cpu::{Counters, Cpu, Position};
+pub use format::Format;
 pub use geometry::{Geometry, GeometryError};
 pub use guest_time::GuestTime;
 pub use hierarchy::{Cost, Hierarchy, Request};
@@ -57,9 +59,9 @@ pub use instruction::{
     looks_for_interrupts, may_wait, new_space,
 };
 pub use jobs::{Event, Job, Jobs, Mark};
-pub use machine::{Access, Block, CPUS_MAX, Machine, Operations, Skipped};
-pub use options::{OptionError, Options};
-pub use output::{Format, prepare, write};
+pub use machine::{Access, Block, Machine, Operations, Skipped};
+pub use options::{CPUS_MAX, OptionError, Options};
+pub use output::{prepare, write};
 pub use owners::{ADDRESS_END, OWNERS_MAX, Owner, Owners, OwnersError};
 pub use path::{Limit, Longest, Path, PathCounts};
 pub use replacement::{Policy, Replacement};

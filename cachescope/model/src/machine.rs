@@ -3,13 +3,11 @@
 use crate::cpu::{Cpu, Position};
 use crate::hierarchy::{Hierarchy, Request};
 use crate::jobs::{Jobs, Mark};
+use crate::options::CPUS_MAX;
 use crate::pace::Pace;
 use crate::path::{Limit, Longest, Path};
 use crate::series::Series;
 use crate::{COUNTER_BYTES, Duration, GuestTime, LineOperation, Options, Owner, Start, ZERO_BLOCK};
-
-/// Most CPUs.
-pub const CPUS_MAX: usize = 64;
 
 /// A block of instructions that a CPU begins.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

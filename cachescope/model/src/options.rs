@@ -9,10 +9,12 @@ use std::path::{Path, PathBuf};
 
 pub use error::OptionError;
 
-use crate::machine::CPUS_MAX;
 use crate::owners::{Owner, Owners};
 use crate::preset::{self, Preset, Shape};
 use crate::{Clock, Duration, Format, Geometry, GuestTime, Policy, Start, ranges};
+
+/// Most CPUs.
+pub const CPUS_MAX: usize = 64;
 
 /// Most lines that a CPU may have on their way before it asks for them.
 const PREFETCH_MAX: u64 = 16;

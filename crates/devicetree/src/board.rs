@@ -1,9 +1,10 @@
 //! What a device tree says about a machine.
 
 use crate::Error;
+use crate::amount;
 use crate::caches::{self, Cache};
-use crate::console::{self, Console, described};
-use crate::text;
+use crate::console::{self, Console};
+use crate::left::Left;
 use crate::tree::{Node, Region};
 
 /// GICs of version 2 with virtual interfaces.
@@ -39,21 +40,6 @@ pub struct Cpu {
     pub release: Option<u64>,
 }
 
-/// What the tree has and the file has not.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Left {
-    pub what: String,
-    pub why: String,
-}
-
-impl Left {
-    /// Names a device: its node, kind, and registers.
-    pub fn of(node: &Node) -> String {
-        let registers = node.regions.first().map(|it| format!(": {}", text::region(it)));
-        format!("{}{}", described(node), registers.unwrap_or_default())
-    }
-}
-
 impl Board {
     /// Reads a tree.
     pub fn of(root: &Node) -> Result<Self, Error> {
@@ -74,7 +60,7 @@ impl Board {
         if memory.is_empty() {
             return Err(Error::Lacks("memory"));
         }
-        let hole = |it: &Region| Left { what: text::region(it), why: "it is reserved".into() };
+        let hole = |it: &Region| Left { what: amount::region(it), why: "it is reserved".into() };
         let holes: Vec<Left> = reserved.iter().map(hole).collect();
         let (console, uarts) = console::find(root, &all);
         let (caches, others) = caches::find(&cpu_nodes, &all, model);

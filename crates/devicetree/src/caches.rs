@@ -1,6 +1,6 @@
 //! The caches of the first CPU, and those of the others.
 
-use crate::board::Left;
+use crate::left::Left;
 use crate::tree::Node;
 
 /// A cache; what is `None` is not stated.

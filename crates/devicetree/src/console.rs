@@ -1,6 +1,6 @@
 //! The console, and the UARTs that are not.
 
-use crate::board::Left;
+use crate::left::{Left, described};
 use crate::tree::{Node, Region};
 
 /// UARTs that the hypervisor drives, and their names in platform files.
@@ -73,10 +73,4 @@ fn left(node: &Node) -> Left {
     let drives = if kind.is_some() { "" } else { ", and which the hypervisor does not drive" };
     let what = format!("{}{interrupt}", Left::of(node));
     Left { what, why: format!("a UART that was not taken as the console{drives}") }
-}
-
-/// Returns the name of a node, and what it is.
-pub fn described(node: &Node) -> String {
-    let compatible = node.texts("compatible");
-    format!("{} ({})", node.name, compatible.first().unwrap_or(&"no `compatible`"))
 }

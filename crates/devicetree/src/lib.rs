@@ -6,9 +6,11 @@
 
 #![forbid(unsafe_code)]
 
+mod amount;
 mod board;
 mod caches;
 mod console;
+mod left;
 mod text;
 mod tree;
 

@@ -3,9 +3,11 @@
 use std::fmt::Write;
 
 use crate::Imported;
-use crate::board::{Board, Cpu, Left};
+use crate::amount::{region, size};
+use crate::board::{Board, Cpu};
 use crate::caches::Cache;
 use crate::console::Console;
+use crate::left::Left;
 use crate::tree::Region;
 
 /// Writes the file.
@@ -139,17 +141,6 @@ fn cache(out: &mut Out, cache: &Cache) {
     if cache.shared_by > 1 {
         out.line(&format!("shared_by = {}", cache.shared_by));
     }
-}
-
-/// Registers or memory.
-pub fn region(region: &Region) -> String {
-    format!("start = {:#x}, size = {}", region.start, size(region.size))
-}
-
-fn size(bytes: u64) -> String {
-    let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
-    let unit = units.iter().find(|(bits, _)| bytes > 0 && bytes.trailing_zeros() >= *bits);
-    unit.map_or(format!("\"{bytes}B\""), |(bits, unit)| format!("\"{}{unit}\"", bytes >> bits))
 }
 
 /// A text that stays in its line.

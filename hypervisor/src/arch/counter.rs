@@ -6,7 +6,6 @@
 
 pub mod width;
 
-use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use abi::counter::{COUNT_WORD, MAGIC, MAGIC_WORD, NEVER, THRESHOLD_WORD, WORDS};
@@ -14,44 +13,6 @@ use abi::counter::{COUNT_WORD, MAGIC, MAGIC_WORD, NEVER, THRESHOLD_WORD, WORDS};
 #[cfg(target_os = "none")]
 use super::pmu::Unit;
 use width::Width;
-
-/// What a CPU lacks of what shall count.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Missing {
-    /// Performance monitors.
-    Monitors,
-    /// Counters of events.
-    EventCounters,
-    /// This event.
-    Event(u16),
-    /// Event counters of 64 bits.
-    WideEventCounters,
-    /// An observer who counts.
-    Observer,
-}
-
-impl Missing {
-    /// The property of the plan that asks for it.
-    pub fn property(self) -> &'static str {
-        match self {
-            Self::Monitors | Self::EventCounters | Self::Observer => "source",
-            Self::Event(_) => "event",
-            Self::WideEventCounters => "bits",
-        }
-    }
-}
-
-impl fmt::Display for Missing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Monitors => f.write_str("has no performance monitors"),
-            Self::EventCounters => f.write_str("has no counters of events"),
-            Self::Event(event) => write!(f, "does not count event {event:#x}, choose another one"),
-            Self::WideEventCounters => f.write_str("has event counters of 32 bits, expected <32>"),
-            Self::Observer => f.write_str("finds nobody who counts: run with cachescope"),
-        }
-    }
-}
 
 /// The block of a CPU.
 #[repr(C, align(64))]
@@ -175,7 +136,7 @@ mod target {
     use super::*;
     use crate::arch::percpu::StaticRef;
     use crate::arch::{cpu, gic};
-    use crate::plan::{self, MAX_CPUS, Source};
+    use crate::plan::{self, MAX_CPUS, Missing, Source};
 
     static PLAN: StaticRef<plan::Counter> = StaticRef::empty();
     /// CPUs that count, one bit each.

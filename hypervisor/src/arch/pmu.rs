@@ -6,9 +6,9 @@
 //! that no counter needs to be set apart for EL2 by MDCR_EL2.HPMN. The registers are 64 bit
 //! wide; of a counter of 32 bits they show zeros above.
 
-use super::counter::Missing;
 use super::counter::width::Width;
 use super::{cpu, regs};
+use crate::plan::Missing;
 
 /// PMCR_EL0: enable, reset events and cycles, overflow of all 64 bits of the cycle counter, and
 /// of event counters. Not set: stop of the cycle counter where counting is prohibited.

@@ -11,8 +11,9 @@ use policy::color::Stripe;
 use policy::rate::Rate;
 use policy::time::Duration;
 
+use super::ends::{End, Ring};
 use super::vm::{Vm, wrong_name};
-use super::{Clock, Mapping, Node, Problem, Ram, Range, Refusal, binding, tree};
+use super::{Clock, Node, Problem, Ram, Range, Refusal, binding, tree};
 use crate::arch::page_table::PAGE_BYTES;
 
 /// Memory that one VM writes and others read.
@@ -24,28 +25,6 @@ pub struct Channel<'a> {
     name: &'a str,
     /// The memory; all VMs of the channel have it at the same address.
     pub ram: Ram,
-}
-
-/// A channel as a VM sees it.
-#[derive(Clone, Copy, Debug)]
-pub struct End {
-    /// The memory.
-    pub memory: Mapping,
-    /// Whether the VM may write.
-    pub writes: bool,
-    /// How the VM interrupts the readers, if it may.
-    pub ring: Option<Ring>,
-}
-
-/// How the writer of a channel interrupts the readers.
-#[derive(Clone, Copy, Debug)]
-pub struct Ring {
-    /// Index of the channel.
-    pub channel: usize,
-    /// How often it may, in ticks, rounded so that it may rather less often.
-    pub limit: Rate,
-    /// The VMs that read, one bit each.
-    pub readers: u64,
 }
 
 /// Reads the channels, and gives each VM its ends.

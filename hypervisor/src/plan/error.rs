@@ -5,8 +5,7 @@ use alloc::boxed::Box;
 use core::fmt;
 
 use super::tree::{Node, Tree};
-use super::{MAX_CPUS, Range};
-use crate::arch::counter::Missing;
+use super::{MAX_CPUS, Missing, Range};
 use crate::arch::page_table::{ADDRESS_END, MapError};
 use crate::payload::BlobName;
 use crate::vdev::gic::ConfigError;

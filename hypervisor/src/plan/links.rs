@@ -7,9 +7,10 @@ use abi::plan::{names, words};
 use policy::channel::Parameters;
 use policy::time::Duration;
 
+use super::ends::LinkEnd;
 use super::two_ended::TwoEnded;
 use super::vm::{Vm, wrong_name};
-use super::{Clock, Node, Problem, Range, Refusal, channels};
+use super::{Clock, Node, Problem, Refusal, channels};
 use crate::vdev::virtio::card::Mac;
 
 /// Two network cards, one in each VM, and the wire between them.
@@ -19,25 +20,6 @@ pub struct Link<'a> {
     pub name: &'a str,
     /// Indices of its VMs, and which of the links of each VM this is.
     pub ends: [(usize, usize); 2],
-}
-
-/// An end of a link.
-#[derive(Clone, Copy, Debug)]
-pub struct LinkEnd {
-    /// Which end it is, 0 or 1.
-    pub side: usize,
-    /// Registers of its card (IPA).
-    pub registers: Range,
-    /// INTID in the VM.
-    pub interrupt: u32,
-    /// Index of the VM at the other end, and which of its links this is.
-    pub peer: (usize, usize),
-    /// Addresses of its card and of that at the other end.
-    pub macs: [Mac; 2],
-    /// How many bytes it may send.
-    pub limit: Parameters,
-    /// How often it may interrupt the other end, in ticks, rounded so that it may rather less often.
-    pub tells: Parameters,
 }
 
 /// Reads the links, and gives each VM its ends.

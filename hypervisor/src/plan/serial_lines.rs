@@ -2,28 +2,11 @@
 
 use abi::limits::SERIAL_LINES_MAX;
 use abi::plan::{names, words};
-use policy::rate::Rate;
 
+use super::ends::SerialEnd;
 use super::two_ended::TwoEnded;
 use super::vm::Vm;
-use super::{Clock, Node, Problem, Range, Refusal, channels};
-
-/// An end of a serial line.
-#[derive(Clone, Copy, Debug)]
-pub struct SerialEnd {
-    /// Index of the line.
-    pub line: usize,
-    /// Which end it is, 0 or 1.
-    pub side: usize,
-    /// Registers of its PL011 (IPA).
-    pub registers: Range,
-    /// INTID in the VM.
-    pub interrupt: u32,
-    /// Index of the VM at the other end, and which of its serial lines this is.
-    pub peer: (usize, usize),
-    /// How often it may interrupt the other end, in ticks, rounded so that it may rather less often.
-    pub limit: Rate,
-}
+use super::{Clock, Node, Problem, Refusal, channels};
 
 /// Reads the serial lines, and gives each VM its ends. Returns how many there are.
 #[inline(never)]

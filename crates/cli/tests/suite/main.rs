@@ -14,6 +14,7 @@ mod export;
 mod format;
 mod help;
 mod import;
+mod import_circles;
 mod init;
 mod input;
 mod interference;

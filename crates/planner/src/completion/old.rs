@@ -9,8 +9,7 @@ use system::description::{Amount, Bandwidth, Located, System};
 use system::diagnostic::{Diagnostic, Errors};
 use system::plan::{Budget, Class, MemoryBudget, Plan};
 
-use super::pcpus::{At, order};
-use super::whole::fill::members;
+use super::pcpus::{At, members, order};
 use super::whole::open::Open;
 use super::{priorities, set_class};
 use crate::stable::StableSort;

@@ -39,6 +39,16 @@ pub(super) fn given(system: &System, at: At) -> Option<usize> {
     vcpu(system, at).pcpu.as_ref().and_then(|it| usize::try_from(it.value).ok())
 }
 
+/// Returns the VCPUs with budgets of a PCPU, the highest priority first.
+pub(super) fn members(system: &System, pcpu: usize) -> Vec<At> {
+    let mut here: Vec<At> = all(system)
+        .into_iter()
+        .filter(|&at| given(system, at) == Some(pcpu) && server(vcpu(system, at)).is_some())
+        .collect();
+    here.stable_sort_by_key(|&at| order(system, at));
+    here
+}
+
 /// Puts a VCPU that has no PCPU yet onto this one.
 pub(super) fn put(system: &mut System, (vm, vcpu): At, pcpu: usize) {
     let place = system.vms[vm].name.place.clone();

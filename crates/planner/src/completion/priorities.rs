@@ -9,8 +9,7 @@ use std::cmp::Reverse;
 use analysis::Duration;
 use system::description::{Located, System};
 
-use super::pcpus::{At, all, given, order, server, vcpu};
-use super::whole::fill::members;
+use super::pcpus::{At, all, given, members, order, server, vcpu};
 use super::whole::open::Open;
 use crate::stable::StableSort;
 

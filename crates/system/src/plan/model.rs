@@ -4,6 +4,7 @@ mod bandwidth;
 mod channel;
 mod link;
 mod locks;
+mod mapping;
 mod memory;
 mod serial_line;
 mod server;
@@ -15,6 +16,7 @@ pub use bandwidth::{BandwidthCounter, Compensation, CounterSource, MemoryBudget}
 pub use channel::{Channel, Rings};
 pub use link::{Link, Mac};
 pub use locks::{Entries, Locks, Resource};
+pub use mapping::Mapping;
 pub use memory::{Area, Coloring, Frames, Llc, Memory, Pool};
 use policy::color::ColorSet;
 pub use serial_line::SerialLine;
@@ -241,29 +243,6 @@ impl Vcpu {
     /// Orders the VCPUs of a PCPU, the one with the highest priority first.
     pub fn order(&self) -> Reverse<Option<u32>> {
         Reverse(self.server.map(|server| server.priority))
-    }
-}
-
-/// A part of the address space of a VM and the memory or registers behind it.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Mapping {
-    /// Address in the VM.
-    pub ipa: Ipa,
-    /// Address in the machine.
-    pub host: PhysicalAddress,
-    /// Number of bytes.
-    pub size: Bytes,
-}
-
-impl Mapping {
-    /// Returns the region as the VM sees it.
-    pub fn ipa_region(&self) -> Region<Ipa> {
-        Region { start: self.ipa, size: self.size }
-    }
-
-    /// Returns the region of the machine.
-    pub fn host_region(&self) -> Region<PhysicalAddress> {
-        Region { start: self.host, size: self.size }
     }
 }
 

@@ -1,15 +1,9 @@
 //! Paths of the nodes of a plan.
 
-use std::fmt::LowerHex;
-
 use abi::plan::names;
 
+pub(super) use super::tree::unit;
 use super::{Channel, Link, SerialLine};
-
-/// `memory@40000000`.
-pub(super) fn unit(name: &str, address: impl LowerHex) -> String {
-    format!("{name}@{address:x}")
-}
 
 /// `/vms/vm@0`.
 pub(super) fn vm(index: usize) -> String {

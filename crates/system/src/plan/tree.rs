@@ -1,5 +1,7 @@
 //! A device tree between its forms: text, bytes and [`Plan`](super::Plan).
 
+use std::fmt::LowerHex;
+
 use crate::diagnostic::{Errors, Place};
 
 /// Deepest nesting that is read; a plan needs six levels.
@@ -121,4 +123,9 @@ impl Property {
     pub fn comment(&mut self, comment: impl Into<String>) {
         self.comments = vec![comment.into()];
     }
+}
+
+/// `memory@40000000`.
+pub(super) fn unit(name: &str, address: impl LowerHex) -> String {
+    format!("{name}@{address:x}")
 }

@@ -6,9 +6,8 @@ use system::description::{Amount, Located, System};
 use system::plan::Budget;
 
 use super::super::decision::Decision;
-use super::super::pcpus::{At, all, given, vcpu};
+use super::super::pcpus::{At, all, given, members, vcpu};
 use super::super::problem::grain;
-use super::super::whole::fill::members;
 use super::super::whole::finish;
 use super::super::whole::open::Open;
 use super::super::{periods, priorities, set_class};

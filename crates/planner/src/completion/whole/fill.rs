@@ -6,13 +6,12 @@ use system::description::System;
 use system::plan::{Budget, Class};
 
 use super::super::budgets::least_of;
-use super::super::pcpus::{At, all, given, late, order, server, vcpu};
+use super::super::pcpus::{At, late, members, vcpu};
 use super::super::problem::grain;
 use super::super::set_class;
 use super::judge::WHOLE;
 use super::open::Open;
 use super::overrun;
-use crate::stable::StableSort;
 
 /// Steps of the search for the scale of budgets: a factor of up to 2 to the power of [`BITS`] in
 /// 2 to the power of [`BITS`] steps.
@@ -32,16 +31,6 @@ impl Weights {
     pub fn of(&self, (vm, vcpu): At) -> u64 {
         self.vcpus[vm][vcpu]
     }
-}
-
-/// Returns the VCPUs with budgets of a PCPU, the highest priority first.
-pub fn members(system: &System, pcpu: usize) -> Vec<At> {
-    let mut here: Vec<At> = all(system)
-        .into_iter()
-        .filter(|&at| given(system, at) == Some(pcpu) && server(vcpu(system, at)).is_some())
-        .collect();
-    here.stable_sort_by_key(|&at| order(system, at));
-    here
 }
 
 /// Gives the VCPUs of a PCPU whose budgets are `open` the largest budgets in proportion to their

@@ -11,7 +11,7 @@ use verdict::{ChainVerdict, Memo, PcpuVerdict, VcpuVerdict};
 
 use super::super::memory;
 use super::super::pcpus::At;
-use super::Request;
+use super::request::Request;
 
 /// Millionths.
 pub const WHOLE: u64 = 1_000_000;

@@ -5,11 +5,11 @@ use system::description::{Located, System};
 use system::plan::Budget;
 
 use super::super::memory::Limits;
-use super::super::pcpus::{At, all, given, order, priorities_fit, vcpu};
+use super::super::pcpus::{At, all, given, members, order, priorities_fit, vcpu};
 use super::super::{priorities, set_class};
 use super::bases;
 use super::candidate::Candidate;
-use super::fill::{Weights, fill, members};
+use super::fill::{Weights, fill};
 use super::judge::{Judge, Lateness, Share, WHOLE};
 use super::kinds;
 use super::open::Open;

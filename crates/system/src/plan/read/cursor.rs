@@ -7,8 +7,7 @@ use abi::plan::names;
 use crate::address::{Address, Region};
 use crate::diagnostic::Diagnostic;
 use crate::plan::Mapping;
-use crate::plan::path::unit;
-use crate::plan::tree::{Node, Property};
+use crate::plan::tree::{Node, Property, unit};
 use crate::suggest;
 
 /// A node that is being read.

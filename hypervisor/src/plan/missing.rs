@@ -1,0 +1,41 @@
+//! What a plan asks of a CPU in vain.
+
+use core::fmt;
+
+/// What a CPU lacks of what shall count.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Missing {
+    /// Performance monitors.
+    Monitors,
+    /// Counters of events.
+    EventCounters,
+    /// This event.
+    Event(u16),
+    /// Event counters of 64 bits.
+    WideEventCounters,
+    /// An observer who counts.
+    Observer,
+}
+
+impl Missing {
+    /// The property of the plan that asks for it.
+    pub fn property(self) -> &'static str {
+        match self {
+            Self::Monitors | Self::EventCounters | Self::Observer => "source",
+            Self::Event(_) => "event",
+            Self::WideEventCounters => "bits",
+        }
+    }
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Monitors => f.write_str("has no performance monitors"),
+            Self::EventCounters => f.write_str("has no counters of events"),
+            Self::Event(event) => write!(f, "does not count event {event:#x}, choose another one"),
+            Self::WideEventCounters => f.write_str("has event counters of 32 bits, expected <32>"),
+            Self::Observer => f.write_str("finds nobody who counts: run with cachescope"),
+        }
+    }
+}
