@@ -49,7 +49,7 @@ pub struct AddressSpace {
     pub moves: Vec<Move>,
 }
 
-/// Where a VM with colours is built: its window.
+/// Returns where a VM with colours is built: its window.
 pub fn window(index: usize, vm: &Vm<'_>) -> Option<Range> {
     let data = vm.colored()?.1.data();
     let start = WINDOWS + index as u64 * WINDOW_BYTES;
@@ -205,7 +205,7 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// Where the next page of image or heap shall be.
+    /// Returns where the next page of image or heap shall be.
     fn frame(&self, page: u64) -> u64 {
         for (index, vm) in self.plan.vms.iter().enumerate() {
             if CONSOLE.page(index) as u64 == page

@@ -59,7 +59,7 @@ pub const fn most(crm: u64, op2: u64) -> Most {
 }
 
 impl Most {
-    /// What a guest sees of a register with this value.
+    /// Returns what a guest sees of a register with this value.
     #[inline(never)]
     pub fn of(self, value: u64) -> u64 {
         (0..16).fold(0, |seen, n| {

@@ -66,7 +66,7 @@ pub fn begin(servers_start: u64) {
     SERVERS_START.store(servers_start, Ordering::Relaxed);
 }
 
-/// When the first period of all servers starts.
+/// Returns when the first period of all servers starts.
 pub fn servers_start() -> u64 {
     SERVERS_START.load(Ordering::Relaxed)
 }

@@ -66,7 +66,7 @@ pub fn refuse(why: &dyn fmt::Display) -> ! {
     power::off()
 }
 
-/// What was asked for; refuses to start without it.
+/// Returns what was asked for; refuses to start without it.
 fn accept<T, E: fmt::Display>(result: Result<T, E>) -> T {
     match result {
         Ok(value) => value,

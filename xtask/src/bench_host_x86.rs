@@ -182,7 +182,7 @@ fn costs(turns: &[Turn], zero: u64) -> Costs {
     costs
 }
 
-/// What a call at an end of the critical section of a job costs, if the whole job is in the turn.
+/// Returns what a call at an end of the critical section of a job costs, if the whole job is in the turn.
 fn section(turn: &Turn) -> Option<i64> {
     let (task, executes) = LATE;
     let time = |step: Step| {

@@ -155,7 +155,7 @@ pub fn results(workspace: &Workspace, options: &Options) -> Result<Run> {
     })
 }
 
-/// What the host runs, and the files that it needs: the description and the guests, where they are here.
+/// Returns what the host runs, and the files that it needs: the description and the guests, where they are here.
 fn job(options: &Options) -> Result<Vec<u8>> {
     let path = options.file.canonicalize();
     let path = path.with_context(|| format!("cannot read {}", options.file.display()))?;

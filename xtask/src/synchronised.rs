@@ -136,7 +136,7 @@ impl Program {
         self.symbols.range(..=address).next_back().map_or("?", |(_, name)| name)
     }
 
-    /// Where code of the function around `address` begins that nothing falls into.
+    /// Returns where code of the function around `address` begins that nothing falls into.
     fn anew(&self, address: u64) -> impl Iterator<Item = u64> {
         let start = self.symbols.range(..=address).next_back().map_or(0, |(at, _)| *at);
         let end = self.symbols.range(address + 1..).next().map_or(u64::MAX, |(at, _)| *at);

@@ -109,7 +109,7 @@ fn links(plan: &Plan) -> String {
     }
 }
 
-/// How VCPUs share PCPUs, if some do: by PCPU, the highest priority first.
+/// Returns how VCPUs share PCPUs, if some do: by PCPU, the highest priority first.
 fn servers(plan: &Plan) -> String {
     let mut rows = Vec::new();
     for vm in &plan.vms {

@@ -31,7 +31,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// What the measurements of an experiment need.
+    /// Returns what the measurements of an experiment need.
     pub fn new(
         experiment: &Experiment,
         settings: &Allocation,
@@ -79,7 +79,7 @@ impl Problem {
         Some(())
     }
 
-    /// What all schemes need for a task set.
+    /// Returns what all schemes need for a task set.
     fn solve(&self, set: u64) -> Result<Totals, Error> {
         let vms = self.solver.draw(self.settings.seed, set)?;
         let mut totals = Totals::new();

@@ -81,7 +81,7 @@ impl Found {
 }
 
 impl Problem {
-    /// What the measurements of an experiment need.
+    /// Returns what the measurements of an experiment need.
     pub fn new(experiment: &Experiment, settings: &Chains, quick: bool) -> Result<Self, Failure> {
         let mut places = BTreeSet::new();
         for runs in &experiment.plan.runs {

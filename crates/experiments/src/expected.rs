@@ -24,7 +24,7 @@ pub fn read<'a>(experiments: &'a [Experiment], folder: &Path) -> Result<Vec<Resu
     experiments.iter().map(|experiment| Results::again(experiment, folder)).collect()
 }
 
-/// What has changed since. What was not measured now (`--quick`) has not.
+/// Returns what has changed since. What was not measured now (`--quick`) has not.
 pub fn changes(expected: &Results, now: &Results) -> Vec<Change> {
     let name = &now.experiment.name;
     let claims = now.experiment.published.claims.iter();

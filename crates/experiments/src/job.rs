@@ -5,7 +5,7 @@ use std::ops::Range;
 use lab::cachescope::jobs::Job;
 use serde::Deserialize;
 
-/// Those jobs of a task that are in a range, counted in the order of their ends.
+/// Returns those jobs of a task that are in a range, counted in the order of their ends.
 pub fn of_task(jobs: &[Job], vm: &str, task: u64, range: &Range<u64>) -> Vec<Job> {
     let here = jobs.iter().filter(|it| it.vm == vm && it.task == task);
     here.zip(0..).filter(|(_, index)| range.contains(index)).map(|(job, _)| job.clone()).collect()

@@ -32,7 +32,7 @@ pub struct Sums {
 }
 
 impl Problem {
-    /// What the measurements of an experiment need.
+    /// Returns what the measurements of an experiment need.
     pub fn new(experiment: &Experiment, settings: &Locks, quick: bool) -> Result<Self, Failure> {
         let mut places: BTreeMap<u64, BTreeSet<Scheme>> = BTreeMap::new();
         for runs in &experiment.plan.runs {

@@ -58,7 +58,7 @@ struct Found {
 }
 
 impl Problem {
-    /// What the measurements of an experiment need.
+    /// Returns what the measurements of an experiment need.
     pub fn new(experiment: &Experiment, settings: &Peers, quick: bool) -> Result<Self, Failure> {
         let mut places: BTreeMap<u64, BTreeSet<Peer>> = BTreeMap::new();
         for runs in &experiment.plan.runs {

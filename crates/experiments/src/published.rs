@@ -57,7 +57,7 @@ fn page(papers: &Papers, all: &[&Results]) -> String {
     format!("{}\n", parts.join("\n\n"))
 }
 
-/// How to write the page again, and what that takes.
+/// Returns how to write the page again, and what that takes.
 fn again(all: &[&Results]) -> String {
     let took: Vec<Took> = all.iter().filter_map(|it| it.took).collect();
     let sum = Took {

@@ -187,7 +187,7 @@ impl<'a> Results<'a> {
         format!("{:.decimals$}", value.shown)
     }
 
-    /// What the values lack, if they lack something.
+    /// Returns what the values lack, if they lack something.
     fn lack(&self) -> Option<&'static str> {
         match (self.complete, self.quick) {
             (false, _) => Some(INCOMPLETE),
@@ -196,7 +196,7 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// Why values are absent.
+    /// Returns why values are absent.
     fn absent(&self) -> Vec<String> {
         self.values.why_absent(|_| true)
     }

@@ -46,10 +46,10 @@ pub trait Sums: Serialize + DeserializeOwned + Send {
     /// Adds the sums over other task sets of the same problem.
     fn add(&mut self, part: &Self);
 
-    /// What is measured at a place, in percent; `None` if nothing is known.
+    /// Returns what is measured at a place, in percent; `None` if nothing is known.
     fn percent(&self, measure: &Measure, x: &str) -> Option<f64>;
 
-    /// What else there is to say.
+    /// Returns what else there is to say.
     fn note(&self) -> String;
 }
 

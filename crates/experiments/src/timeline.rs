@@ -117,7 +117,7 @@ fn responses(
     found
 }
 
-/// When tasks get their first resource or release it, in ns.
+/// Returns when tasks get their first resource or release it, in ns.
 fn locks(trace: &Trace, wanted: LockStep) -> BTreeMap<String, i64> {
     let clock = trace.clock();
     let mut found = BTreeMap::new();

@@ -26,7 +26,7 @@ pub struct Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
-    /// What the experiment needs.
+    /// Returns what the experiment needs.
     pub fn new(experiment: &'a Experiment, quick: bool) -> Self {
         let (mut boots, mut values) = (Vec::<Boot>::new(), Vec::new());
         for runs in &experiment.plan.runs {
@@ -70,7 +70,7 @@ impl<'a> Wanted<'a> {
         (observed, failure)
     }
 
-    /// What was observed for a run at its first place.
+    /// Returns what was observed for a run at its first place.
     pub fn observed<'o>(
         &self,
         runs: &Runs,
@@ -138,7 +138,7 @@ fn together(runs: &Runs, x: &str, each: &[Measured]) -> Option<Value> {
     Value::median(runs.series.clone(), x.to_owned(), &measured, spread)
 }
 
-/// What is measured for a place in one boot; `None` without an observation.
+/// Returns what is measured for a place in one boot; `None` without an observation.
 fn value(
     experiment: &Experiment,
     runs: &Runs,

@@ -353,7 +353,7 @@ impl Running {
         None
     }
 
-    /// When a PCPU has failed: a VM that has not ended, and does not run any more.
+    /// Returns when a PCPU has failed: a VM that has not ended, and does not run any more.
     fn left_behind(&mut self) -> Option<News> {
         self.failure()?;
         let vm = self.shared.still_running()?;

@@ -119,7 +119,7 @@ pub fn verify(image: &[u8]) -> Result<Contents, VerifyError> {
     Ok(Contents { hypervisor_bytes: start as u64, header, blobs })
 }
 
-/// Where the payload starts. The image does not say where the hypervisor ends
+/// Returns where the payload starts. The image does not say where the hypervisor ends
 /// (the hypervisor itself knows by its linker script), so look for the magic number.
 fn find_payload(image: &[u8]) -> Option<usize> {
     (0..image.len())

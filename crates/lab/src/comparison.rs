@@ -120,7 +120,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// What the traces are called: after the commands that they come from, if these differ.
+/// Returns what the traces are called: after the commands that they come from, if these differ.
 pub fn sides(headers: [&Header; 2]) -> [&'static str; 2] {
     match headers.map(|header| header.origin) {
         [Origin::Simulator, Origin::Hypervisor] => ["sim", "run"],

@@ -26,7 +26,7 @@ pub fn header(plan: &Plan, described: Option<&description::System>, frequency_hz
     }
 }
 
-/// What a trace says of a server.
+/// Returns what a trace says of a server.
 pub fn server(server: Server) -> ServerHeader {
     let budget = server.class.budget();
     ServerHeader {

@@ -67,7 +67,7 @@ pub struct Options {
 pub trait Prepared {
     /// Starts the machine.
     fn start(&mut self) -> Result<Running, Failure>;
-    /// What the run comes to that left `ran`, and that `end` ended.
+    /// Returns what the run comes to that left `ran`, and that `end` ended.
     fn judge(self, ran: Ran, end: End) -> Result<Summary, Failure>;
 }
 

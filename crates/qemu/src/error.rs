@@ -8,7 +8,7 @@ use thiserror::Error as ThisError;
 use crate::outcome::Exit;
 use crate::version::{LEAST_VERSION, Version};
 
-/// How to install a QEMU.
+/// Returns how to install a QEMU.
 fn install(program: &str) -> String {
     let (setup, package) = match program.ends_with("x86_64") {
         true => ("scripts/setup host-x86", "qemu-system-x86"),

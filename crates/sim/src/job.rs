@@ -196,7 +196,7 @@ impl Jobs {
         }
     }
 
-    /// Where it makes an access, if it makes a certain number.
+    /// Returns where it makes an access, if it makes a certain number.
     fn place(&self, access: u64) -> u64 {
         let place = u128::from(access) * u128::from(self.execution);
         place.div_ceil(u128::from(self.all().max(1))) as u64

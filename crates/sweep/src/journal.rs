@@ -118,7 +118,7 @@ impl<F: Recorded> Journal<F> {
         Ok(self.open_shards(family).is_empty())
     }
 
-    /// Where the file is.
+    /// Returns where the file is.
     pub(crate) fn path(&self) -> &Path {
         self.lines.path()
     }

@@ -135,7 +135,7 @@ fn bell_node(tree: &Fdt<'static>) -> Option<BellNode> {
     Some(BellNode { page: page(&node)?, interrupt: shared_interrupt(&node) })
 }
 
-/// Where the registers of a device start.
+/// Returns where the registers of a device start.
 fn page(node: &FdtNode<'static>) -> Option<u64> {
     node.reg().ok()??.next()?.address().ok()
 }

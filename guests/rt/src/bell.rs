@@ -27,7 +27,7 @@ impl Bell {
         self.page.base() + self.offset as u64
     }
 
-    /// How many rings were refused since the machine started.
+    /// Returns the number of rings that were refused since the machine started.
     pub fn refused(self) -> u32 {
         self.page.read32(self.offset)
     }

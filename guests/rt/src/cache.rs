@@ -69,7 +69,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// What a value of CCSIDR_EL1 says, in the 64-bit format (FEAT_CCIDX) or the 32-bit one.
+    /// Returns what a value of CCSIDR_EL1 says, in the 64-bit format (FEAT_CCIDX) or the 32-bit one.
     pub const fn of(ccsidr: u64, ccidx: bool) -> Self {
         let (ways, sets) = match ccidx {
             true => (ccsidr >> 3 & 0x1f_ffff, ccsidr >> 32 & 0xff_ffff),

@@ -214,7 +214,7 @@ impl Card {
     }
 }
 
-/// What a frame with this number has as its word in this place.
+/// Returns what a frame with this number has as its word in this place.
 fn filling(number: u64, place: usize) -> u64 {
     (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ place as u64
 }

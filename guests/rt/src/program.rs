@@ -110,7 +110,7 @@ impl<'a> Program<'a> {
         parts.next().is_none().then_some(program)
     }
 
-    /// What a job does.
+    /// Returns what a job does.
     pub fn steps(&self) -> impl Iterator<Item = Step<'a>> + use<'a> {
         self.steps.split('+').filter_map(Step::read)
     }

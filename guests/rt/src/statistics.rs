@@ -23,7 +23,7 @@ impl Summary {
         self.max = self.max.max(value);
     }
 
-    /// How many numbers there are.
+    /// Returns the number of values.
     pub const fn count(&self) -> u64 {
         self.count
     }

@@ -28,7 +28,7 @@ pub struct ImageLayout {
     pub end: usize,
 }
 
-/// Where the image was loaded.
+/// Returns where the image was loaded.
 pub fn image_layout() -> ImageLayout {
     unsafe extern "C" {
         static __image_start: u8;

@@ -124,7 +124,7 @@ impl ContextSlot {
         unsafe { registers::save_registers(self.registers.get()) }
     }
 
-    /// When the timer that was saved would have fired, if at all. For the CPU of the VCPU.
+    /// Returns when the timer that was saved would have fired, if at all. For the CPU of the VCPU.
     pub fn timer(&self) -> Option<u64> {
         // SAFETY: as in `save`.
         unsafe { (*self.registers.get()).timer() }

@@ -121,14 +121,14 @@ impl<T: Sync> StaticRef<T> {
         Self(AtomicPtr::new(core::ptr::null_mut()))
     }
 
-    /// What it holds.
+    /// Returns the value.
     #[inline(always)]
     pub fn get(&self) -> Option<&'static T> {
         // SAFETY: only `set` stores here, and only references that live for ever.
         unsafe { self.0.load(Ordering::Acquire).as_ref() }
     }
 
-    /// What it holds, where this CPU stored that itself, or the boot CPU once. Then this CPU finds all of it:
+    /// Returns what it holds, where this CPU stored that itself, or the boot CPU once. Then this CPU finds all of it:
     /// it reads it at an address that it has to load first, and so not before what the address was stored behind.
     #[inline(always)]
     pub fn own(&self) -> Option<&'static T> {

@@ -39,7 +39,7 @@ impl Unit {
         1 << self as u32
     }
 
-    /// What it shows.
+    /// Returns the count.
     #[inline(always)]
     pub fn value(self) -> u64 {
         match self {

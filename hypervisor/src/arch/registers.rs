@@ -60,13 +60,13 @@ impl Registers {
         self.configuration = [hcr, 1 << 31 | vcpu as u64, tables, features()];
     }
 
-    /// When the virtual timer fires that was saved: ticks of the system counter, if it is on.
+    /// Returns when the virtual timer fires that was saved: ticks of the system counter, if it is on.
     pub(super) fn timer(&self) -> Option<u64> {
         fires(self.words[TIMER_CONTROL], self.words[TIMER_VALUE])
     }
 }
 
-/// When the virtual timer of the VCPU fires that is loaded: ticks of the system counter, if it is on.
+/// Returns when the virtual timer of the VCPU fires that is loaded: ticks of the system counter, if it is on.
 pub fn loaded_timer() -> Option<u64> {
     fires(regs::cntv_ctl_el0::read(), regs::cntv_cval_el0::read())
 }
@@ -75,7 +75,7 @@ fn fires(control: u64, value: u64) -> Option<u64> {
     (control & TIMER_MASK == TIMER_ON).then_some(value)
 }
 
-/// What this CPU has of the registers that not all have.
+/// Returns what this CPU has of the registers that not all have.
 fn features() -> u64 {
     // By an algorithm of the architecture or by another one.
     let algorithms =

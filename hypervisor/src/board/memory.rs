@@ -20,13 +20,13 @@ pub fn guest_memory(ram: &Ram) -> GuestMemory {
     unsafe { GuestMemory::new(ram.stripe, ram.guest.bytes) }
 }
 
-/// Where the stage-2 tables of a VM with colours lie: in its own.
+/// Returns where the stage-2 tables of a VM with colours lie: in its own.
 pub fn table_frames(ram: &Ram, area: Area) -> Frames {
     // SAFETY: as above; the frames behind those of the guest are in nobody's RAM.
     unsafe { Frames::of_stripe(ram.stripe, area.tables()) }
 }
 
-/// Where the tables of EL2 lie: behind what else the hypervisor has in its colours, if it
+/// Returns where the tables of EL2 lie: behind what else the hypervisor has in its colours, if it
 /// has some, in frames with these numbers.
 pub fn own_table_frames(own: Option<&Ram>, numbers: core::ops::Range<u64>) -> Frames {
     let Some(own) = own else { return Frames::HEAP };

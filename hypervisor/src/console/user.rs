@@ -8,7 +8,7 @@ use super::names::Names;
 use super::{Console, MAX_VMS, Uart, View};
 
 impl<U: Uart> Console<U> {
-    /// What the terminal shows.
+    /// Returns what the terminal shows.
     pub fn view(&self) -> View {
         self.with_mux(|mux| mux.view())
     }

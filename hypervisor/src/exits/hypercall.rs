@@ -111,7 +111,7 @@ fn own(function: u32, context: &mut Context, at: &Assignment, pcpu: &'static Pcp
     })
 }
 
-/// What the calling convention asks of every vendor: who it is, or else the revision.
+/// Returns what the calling convention asks of every vendor: who it is, or else the revision.
 #[inline(never)]
 fn service(function: u32, context: &mut Context) -> u64 {
     match function {
@@ -153,7 +153,7 @@ pub fn mark(value: u64, at: &Assignment, pcpu: &'static Pcpu) {
     cpu::show_mark(value);
 }
 
-/// What a guest wants to know, or [`Error::Invalid`].
+/// Returns what a guest wants to know, or [`Error::Invalid`].
 #[inline(never)]
 pub fn vm_info(selector: u64, at: &Assignment) -> u64 {
     let value = match VmInfo::from_selector(selector) {

@@ -113,7 +113,7 @@ impl Regulation {
         self.left.store(limit.unwrap_or(UNLIMITED), Relaxed);
     }
 
-    /// What the counter has shown since the mark, which is set anew.
+    /// Returns what the counter has shown since the mark, which is set anew.
     #[inline(never)]
     fn take_since_mark(&self) -> u64 {
         let counted = self.counter.accesses();
@@ -122,7 +122,7 @@ impl Regulation {
         since
     }
 
-    /// What the counter has shown, but for what was charged to other VCPUs.
+    /// Returns what the counter has shown, but for what was charged to other VCPUs.
     #[inline(always)]
     fn own(&self, counted: u64) -> u64 {
         counted.saturating_sub(self.others.load(Relaxed))

@@ -462,7 +462,7 @@ impl Pcpu {
     }
 }
 
-/// What the trace calls it that a VCPU is in global critical sections, or not any more.
+/// Returns what the trace calls it that a VCPU is in global critical sections, or not any more.
 fn gcs_kind(inside: bool) -> Kind {
     if inside { Kind::StartGcs } else { Kind::FinishGcs }
 }

@@ -210,7 +210,7 @@ pub fn of_vm<'a>(
     Ok(Some(VmBudget { budget, compensation }))
 }
 
-/// Whether the accesses of a VM are counted for the compensation of others.
+/// Returns whether the accesses of a VM are counted for the compensation of others.
 pub fn critical<'a>(node: Node<'a>, counter: Option<&Counter>) -> Result<bool, Refusal<'a>> {
     let critical = node.value(names::CRITICAL).is_some();
     if critical && counter.is_none() {

@@ -197,7 +197,7 @@ pub fn read<'a>(node: Node<'a>, clock: Clock) -> Result<Platform<'a>, Refusal<'a
     })
 }
 
-/// What a VCPU pays when it blocks, and for each kick while it waits, in ticks, rounded up; 0 if the plan does not say.
+/// Returns what a VCPU pays when it blocks, and for each kick while it waits, in ticks, rounded up; 0 if the plan does not say.
 fn price<'a>(node: Node<'a>, property: &'static str, clock: Clock) -> Result<u64, Refusal<'a>> {
     if node.value(property).is_none() {
         return Ok(0);

@@ -23,7 +23,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// What decides when the VCPU runs; periods are counted from `start`. Times are ticks of
+    /// Returns what decides when the VCPU runs; periods are counted from `start`. Times are ticks of
     /// the system counter: budgets are rounded down, periods exact.
     pub fn policy(self, start: Instant) -> server::Policy {
         self.policy.starting(start)
@@ -70,7 +70,8 @@ pub fn read(node: Node<'_>, clock: Clock) -> Result<Option<Server>, Refusal<'_>>
     Ok(Some(Server { priority: node.number(names::PRIORITY)?, policy }))
 }
 
-/// How many ticks it may execute in global critical sections at a stretch, rounded down as overrun is; 0: it may be in none.
+/// Returns the number of ticks that the VCPU may execute in global critical sections at a stretch, rounded down as overrun
+/// is; 0: it may be in none.
 pub fn hold(node: Node<'_>, clock: Clock) -> Result<u64, Refusal<'_>> {
     if node.value(names::HOLD_NS).is_none() {
         return Ok(0);
@@ -82,7 +83,7 @@ pub fn hold(node: Node<'_>, clock: Clock) -> Result<u64, Refusal<'_>> {
     Ok(clock.ticks(hold).max(1))
 }
 
-/// How often it may enter global critical sections, in ticks, rounded so that it may rather more often; none: it may be
+/// Returns how often it may enter global critical sections, in ticks, rounded so that it may rather more often; none: it may be
 /// in none.
 pub fn rate(node: Node<'_>, clock: Clock) -> Result<Option<Rate>, Refusal<'_>> {
     let [interval, early] = [names::SECTIONS_INTERVAL_NS, names::SECTIONS_EARLY_NS];

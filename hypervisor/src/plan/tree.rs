@@ -79,7 +79,7 @@ impl<'a> Tree<'a> {
         self.blob.as_chunks().0.get(at).map_or(u32::MAX, |word| u32::from_be_bytes(*word))
     }
 
-    /// Where the structure starts: a word.
+    /// Returns where the structure starts: a word.
     fn structure(self) -> usize {
         self.word(2) as usize / 4
     }

@@ -148,7 +148,7 @@ impl Vm<'_> {
         Some((ram, Area::new(ram.pages(), pool_frames)))
     }
 
-    /// Where VCPUs that share PCPUs or have budgets read how much time was stolen from them (IPA): behind all
+    /// Returns where VCPUs that share PCPUs or have budgets read how much time was stolen from them (IPA): behind all
     /// that the plan gives to the guest.
     pub fn time_page(&self) -> Option<u64> {
         let waits = |vcpu: &Vcpu| vcpu.server.is_some() || vcpu.memory.is_some();
@@ -304,7 +304,7 @@ pub fn read<'a>(
     })
 }
 
-/// What is wrong with the name of a VM or of something that VMs share.
+/// Returns what is wrong with the name of a VM or of something that VMs share.
 #[inline(never)]
 pub(super) fn wrong_name(name: &str) -> Option<&'static str> {
     let usable = |c: &u8| matches!(c, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');

@@ -38,7 +38,7 @@ impl Wire {
         })
     }
 
-    /// How many bytes were sent that are not read.
+    /// Returns the number of bytes that were sent and not read.
     fn used(&self) -> u32 {
         self.sent.load(Acquire).wrapping_sub(self.read.load(Acquire))
     }
@@ -74,7 +74,7 @@ impl Wire {
         self.shown.store(self.sent.load(Relaxed), Release);
     }
 
-    /// How many bytes the reader sees.
+    /// Returns the number of bytes that the reader sees.
     pub fn waiting(&self) -> u32 {
         let waiting = self.shown.load(Acquire).wrapping_sub(self.read.load(Relaxed));
         // It may have forgotten bytes that it did not see.

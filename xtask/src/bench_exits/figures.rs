@@ -250,7 +250,7 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// How much the largest measurement is above the limit.
+    /// Returns how much the largest measurement is above the limit.
     pub fn over(&self) -> u64 {
         self.figure.limit.map_or(0, |limit| self.measured.max.saturating_sub(limit))
     }
@@ -270,7 +270,7 @@ pub fn judge(rows: &Rows) -> Result<Vec<Judged>> {
         .collect()
 }
 
-/// What is left of a measurement without the guest's own instructions.
+/// Returns what is left of a measurement without the guest's own instructions.
 fn beyond(measured: Range, own: u64) -> Result<Range> {
     let min = measured
         .min

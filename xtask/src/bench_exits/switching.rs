@@ -52,7 +52,7 @@ struct Absence {
     resume: u64,
 }
 
-/// What a guest told.
+/// Returns what a guest told.
 fn absences(console: &str, vm: &str) -> Result<Vec<Absence>> {
     let own = |line: &str| {
         let (label, text) = line.strip_prefix('[')?.split_once("] switch: stop=")?;

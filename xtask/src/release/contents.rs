@@ -35,7 +35,7 @@ pub const COMPLETIONS: &[(&str, &str)] = &[
     ("zsh", "share/zsh/site-functions/_bulkhead"),
 ];
 
-/// What the command itself writes: man pages and completions.
+/// Returns what the command itself writes: man pages and completions.
 pub fn written_by(command: &Path) -> Result<Files> {
     let print = |arguments: &[&str]| {
         let output = Command::new(command).args(arguments).output();

@@ -74,7 +74,7 @@ fn progress() -> ProgressBar {
     ProgressBar::new(STEPS as u64).with_style(style).with_message("reading pages")
 }
 
-/// What was measured, for people.
+/// Returns what was measured, for people.
 fn evidence(report: &Report) -> String {
     let cache = &report.cache;
     let row = |after: String, line: Interval, verdict: &str| {

@@ -69,7 +69,7 @@ pub fn isolation(options: &IsolationOptions, as_json: bool) -> Result<Status, Fa
     })
 }
 
-/// What is to be measured, checked against what this machine has.
+/// Returns what is to be measured, checked against what this machine has.
 fn plan(options: &IsolationOptions) -> Result<Options, Failure> {
     let allowed = allowed_cpus();
     let known = |cpu: usize| match allowed.contains(&cpu) {

@@ -40,7 +40,7 @@ impl Drop for Bar {
     }
 }
 
-/// What is going to be measured, and how long that takes.
+/// Returns what is going to be measured, and how long that takes.
 fn announcement(options: &Options) -> String {
     let rows: usize = options.tests.iter().map(|test| test.points.len() + 1).sum();
     let rows = rows * options.contexts.len();

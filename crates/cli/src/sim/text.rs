@@ -112,7 +112,7 @@ fn vcpu_table(vcpus: &[Vcpu]) -> String {
     table(&heading, &rows)
 }
 
-/// What VCPUs do of which the description does not say it.
+/// Returns what VCPUs do of which the description does not say it.
 fn loads(vcpus: &[Vcpu]) -> String {
     let with = |load: &str| {
         let vcpus = vcpus.iter().filter(|vcpu| vcpu.load == load);
@@ -150,7 +150,7 @@ fn seconds(ns: u64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').into()
 }
 
-/// What is assumed of memory accesses.
+/// Returns what is assumed of memory accesses.
 fn assumptions(accesses: &Accesses) -> &'static str {
     match (accesses.budgets, accesses.latency, accesses.contention) {
         (false, ..) => "\nmemory budgets are not simulated: they do not count memory accesses\n",

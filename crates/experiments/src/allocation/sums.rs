@@ -110,7 +110,7 @@ impl Sums {
         (self.comparable > 0).then(|| percent / self.comparable as f64)
     }
 
-    /// How many task sets excesses come from.
+    /// Returns how many task sets excesses come from.
     fn compared(&self, pair: (Scheme, Scheme)) -> String {
         let here = self.excesses.iter().filter(|it| (it.0, it.1) == pair);
         let each = here.map(|(.., k, excesses)| {
@@ -146,7 +146,7 @@ impl sets::Sums for Sums {
         }
     }
 
-    /// How many task sets the values come from, and which schemes fail how often.
+    /// Returns how many task sets the values come from, and which schemes fail how often.
     fn note(&self) -> String {
         let mut failures: BTreeMap<Scheme, u64> = BTreeMap::new();
         for (scheme, _, planned, _) in &self.sums {

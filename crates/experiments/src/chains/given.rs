@@ -71,7 +71,7 @@ pub fn job_by_job(chains: &[Given], name: &str, offsets: Offsets) -> Result<f64,
 }
 
 impl Given {
-    /// What is made of each task.
+    /// Returns what is made of each task.
     fn each<T>(
         &self,
         name: &str,

@@ -199,7 +199,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// What a backslash stands for.
+    /// Returns what a backslash stands for.
     fn escaped(&mut self) -> Checked<char> {
         let number = |digits: &str, base| u8::from_str_radix(digits, base).ok().map(char::from);
         let (escaped, length) = match self.rest().as_bytes() {

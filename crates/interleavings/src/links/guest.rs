@@ -131,7 +131,7 @@ impl Driver {
         self.set(page * PAGE + AVAILABLE + 2, &available.to_le_bytes());
     }
 
-    /// How many chains were returned.
+    /// Returns how many chains were returned.
     pub fn returned(&self, page: u64) -> u16 {
         self.memory().u16_at(page * PAGE + USED + 2)
     }

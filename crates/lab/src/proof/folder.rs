@@ -101,7 +101,7 @@ impl Folder {
         self.gathered().join(name)
     }
 
-    /// Where a file will be.
+    /// Returns where a file will be.
     pub fn place(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }

@@ -92,7 +92,7 @@ pub fn notes(proof: &Proof) -> Vec<String> {
     notes
 }
 
-/// Which tasks took longer than their bounds on a machine that promises nothing, in a sentence.
+/// Returns which tasks took longer than their bounds on a machine that promises nothing, in a sentence.
 fn above_bounds(proof: &Proof) -> Option<String> {
     let runs = |task: &Task| {
         let with = ("with the plan", task.with.clone(), task.bound_with_ns);

@@ -79,19 +79,19 @@ impl Summary {
         self.end == End::Itself
     }
 
-    /// What is to be said above the table of tasks, if it proves nothing.
+    /// Returns what is to be said above the table of tasks, if it proves nothing.
     pub fn heading(&self) -> Option<&'static str> {
         self.tasks.heading()
     }
 
-    /// What has to be known to read the rest, a sentence each.
+    /// Returns notes that help to read the rest, a sentence each.
     pub fn notes(&self) -> Vec<String> {
         let seen = self.colors.as_ref().and_then(Colors::note);
         let remarks = self.remarks.iter().cloned().chain(seen);
         remarks.chain(self.tasks.notes(&self.names())).collect()
     }
 
-    /// What keeps the run from being called well.
+    /// Returns the reason why the run cannot be called well although nothing failed: something was not seen.
     pub fn unseen(&self) -> Option<String> {
         let alone = self.known.alone.then_some(ALONE);
         self.tasks.unseen(&self.names()).or(alone.map(str::to_owned))
@@ -303,7 +303,7 @@ const ALONE: &str =
 /// A part of what QEMU says once, in deterministic time, when all CPUs wait and only input could wake one.
 const NO_TIMER: &str = "icount sleep disabled and no active timers";
 
-/// What QEMU says, but for what the summary says by itself: that it was asked to end, and that all CPUs wait.
+/// Returns what QEMU says, but for what the summary says by itself: that it was asked to end, and that all CPUs wait.
 fn messages(outcome: &Outcome) -> String {
     let known = ["terminating on signal 15 from pid", NO_TIMER];
     let lines = outcome.stderr.lines();

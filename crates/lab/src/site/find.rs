@@ -154,7 +154,7 @@ fn modified(path: &Path) -> u64 {
     time.and_then(|it| it.duration_since(UNIX_EPOCH).ok()).map_or(0, |it| it.as_millis() as u64)
 }
 
-/// Why a file or folder of results is not read.
+/// Returns why a file or folder of results is not read.
 pub fn cannot_read(path: &Path, error: &io::Error) -> Failure {
     Failure::new("cannot-read", format!("cannot read {}: {error}", path.display()))
 }

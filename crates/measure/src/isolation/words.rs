@@ -2,7 +2,7 @@
 
 use super::{Report, Row, TestResult, Verdict};
 
-/// What readers of the figures should know.
+/// Returns what readers of the figures should know.
 pub fn notes(report: &Report) -> Vec<String> {
     let mut notes = report.remarks.clone();
     let disturbed = rows(report).filter(|(_, row)| row.all_count).count();

@@ -35,7 +35,7 @@ pub struct Lifecycle {
 }
 
 impl Lifecycle {
-    /// What a table `[[vm]]` says. `colored`: the VM has colours, or they are planned.
+    /// Returns what a table `[[vm]]` says. `colored`: the VM has colours, or they are planned.
     pub(crate) fn described(at: &Fields<'_>, colored: bool) -> Self {
         let warm_up = at.boolean("warm_up");
         let events = OnEvent::ALL.map(|event| (event.as_str(), event));

@@ -65,7 +65,7 @@ impl Frame {
         frame
     }
 
-    /// What the thread passed with its `SVC`.
+    /// Returns what the thread passed with its `SVC`.
     pub fn argument(&self) -> u64 {
         self.x[0]
     }

@@ -208,7 +208,7 @@ impl Arena {
         cpu::synchronize();
     }
 
-    /// Where a snippet is executed.
+    /// Returns where a snippet is executed.
     pub fn code(&self) -> u64 {
         self.address() + CODE
     }

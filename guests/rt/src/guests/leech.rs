@@ -55,7 +55,7 @@ static SETUP: Once<Setup> = Once::new();
 static TASKS: InterruptLock<[Option<Task>; CPUS_MAX]> =
     InterruptLock::new([const { None }; CPUS_MAX]);
 
-/// Those of the boot argument that can be read: all, after [`main`].
+/// Returns those of the boot argument that can be read: all, after [`main`].
 fn all(take: &'static str) -> impl Iterator<Item = Leeches> {
     take.split(',').filter_map(|text| Leeches::parse(text).ok())
 }

@@ -61,7 +61,7 @@ fn second(context: u64) {
     }
 }
 
-/// Whether `counters` come to be `expected` and stay so.
+/// Returns whether `counters` come to be `expected` and stay so.
 fn settle(counters: &[AtomicU32; 2], expected: [u32; 2]) -> [u32; 2] {
     wait::until(LIMIT, || counts(counters) == expected);
     wait::pause(Duration::from_millis(1));

@@ -123,7 +123,7 @@ pub fn main() {
     println!("tasks: done");
 }
 
-/// What the boot arguments say; otherwise tells why not.
+/// Returns what the boot arguments say; otherwise tells why not.
 fn set_up(clock: Clock) -> Option<Setup> {
     let mut programs = [None; ALL_MAX];
     for (place, key) in programs.iter_mut().zip(KEYS) {

@@ -118,7 +118,7 @@ impl Ring {
         self.set_index(self.offered);
     }
 
-    /// How many chains were returned; it wraps.
+    /// Returns how many chains were returned; it wraps.
     fn used(&self) -> u16 {
         (self.words[(USED / 8) as usize].load(SeqCst) >> 16) as u16
     }

@@ -92,7 +92,7 @@ impl Snippet {
         4 * self.used as u64
     }
 
-    /// What the registers hold at its start.
+    /// Returns what the registers hold at its start.
     pub fn registers(&self) -> &[u64; 31] {
         &self.registers
     }

@@ -36,7 +36,7 @@ impl Width {
         (start, start.wrapping_add(since) & self.mask)
     }
 
-    /// What was counted from one value to another, if that is less than its range.
+    /// Returns what was counted from one value to another, if that is less than its range.
     #[inline(always)]
     pub const fn between(self, start: u64, end: u64) -> u64 {
         end.wrapping_sub(start) & self.mask

@@ -59,7 +59,7 @@ impl Lists {
     /// Those of the VCPU that is loaded.
     pub const LOADED: Self = Self(None);
 
-    /// Those of a VCPU of this CPU that is not loaded.
+    /// Returns the saved list registers of a VCPU of this CPU that is not loaded.
     #[inline(always)]
     pub const fn saved(lists: &'static SavedLists) -> Self {
         Self(Some(lists))
@@ -195,7 +195,7 @@ fn write_first(bits: u64) {
 }
 
 impl Lists {
-    /// Which hold neither an interrupt nor the end of one that is yet to be noticed.
+    /// Returns the list registers that hold neither an interrupt nor the end of one that is yet to be noticed.
     #[inline(never)]
     fn empty_when_saved(self) -> u32 {
         (0..self.count()).fold(0, |set, n| {

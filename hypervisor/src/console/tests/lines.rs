@@ -281,7 +281,7 @@ fn guest_text() -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
 }
 
-/// What is left of a guest's output when line ends, carriage returns and control sequences are gone.
+/// Returns what is left of a guest's output when line ends, carriage returns and control sequences are gone.
 fn plain(bytes: &[u8]) -> String {
     let mut text = String::new();
     let mut rest = bytes;

@@ -67,7 +67,7 @@ fn parse(line: &[u8]) -> Option<Command> {
 mod tests {
     use super::*;
 
-    /// What the lines of a text say.
+    /// Returns what the lines of a text say.
     fn commands(text: &[u8]) -> Vec<Command> {
         let mut reader = LineReader::new();
         let mut all = Vec::new();

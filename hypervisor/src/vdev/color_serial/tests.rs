@@ -26,7 +26,7 @@ fn write(port: &mut ColorSerial, vcpu: usize, text: &str) -> Outcome {
     last
 }
 
-/// What the guest can read.
+/// Returns what the guest can read.
 fn read(port: &mut ColorSerial) -> String {
     let mut text = String::new();
     while port.read(FR, 2) & FR_RXFE == 0 {

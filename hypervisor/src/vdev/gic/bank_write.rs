@@ -118,7 +118,7 @@ impl State {
         holders | if stuck { 1 << vcpu } else { 0 }
     }
 
-    /// Those of the interrupts of a bank that ISPENDR and ICPENDR change: not the SGIs of a GICv2, of
+    /// Returns those of the interrupts of a bank that ISPENDR and ICPENDR change: not the SGIs of a GICv2, of
     /// which they do not name the sender.
     fn pendable(&self, at: usize, set: u32) -> u32 {
         if at < self.senders.len() { set >> SGIS << SGIS } else { set }

@@ -29,7 +29,7 @@ const ENABLE_GROUP1: u32 = 1 << 1;
 const IIDR_VALUE: u32 = 0x0200_143b;
 
 impl VGic {
-    /// Where an access goes; `None`: not allowed there.
+    /// Returns where an access goes; `None`: not allowed there.
     #[inline(never)]
     pub(super) fn decode_banked(&self, vcpu: usize, offset: u64, bytes: usize) -> Option<Register> {
         let in_bytes = matches!(offset, 0x400..0xc00 | 0xf10..0xf30);

@@ -100,7 +100,7 @@ pub fn place(system: &System, weights: &Weights, way: Way, most: usize) -> Optio
     Some(system)
 }
 
-/// What a VCPU needs: its weight, or its budget if that is given.
+/// Returns what a VCPU needs: its weight, or its budget if that is given.
 pub fn load_of(system: &System, weights: &Weights, at: At) -> u64 {
     let server = vcpu(system, at).server.as_ref();
     let given = server.filter(|server| !server.open).and_then(|it| it.class.value.budget());

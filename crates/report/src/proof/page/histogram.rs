@@ -87,7 +87,7 @@ fn limits(svg: &mut Svg, task: &Task, end: u64, x: &dyn Fn(u64) -> f64) {
     }
 }
 
-/// Where the axis ends: behind the deadline and all that happened, with place for names. If something
+/// Returns where the axis ends: behind the deadline and all that happened, with place for names. If something
 /// took much longer it ends at twice the deadline; if nothing comes near the deadline, before that.
 fn end(task: &Task, with: &[u64], without: &[u64]) -> u64 {
     let longest = with.iter().chain(without).chain(&task.bound_with_ns).copied().max().unwrap_or(0);

@@ -164,7 +164,7 @@ fn chart(name: &str, traffic: &Traffic) -> String {
     svg.html(&format!("Memory accesses of {name} in each window"), "")
 }
 
-/// Which windows a column shows.
+/// Returns which windows a column shows.
 fn window(traffic: &Traffic, column: usize, together: usize) -> String {
     let start = traffic.window_ns.saturating_mul((column * together) as u64);
     match together {

@@ -36,7 +36,7 @@ fn machine(proof: &Proof) -> String {
     text
 }
 
-/// What runs on each PCPU.
+/// Returns what runs on each PCPU.
 fn pcpus(proof: &Proof) -> String {
     let used: BTreeSet<usize> =
         proof.vms.iter().flat_map(|vm| &vm.vcpus).map(|vcpu| vcpu.pcpu).collect();

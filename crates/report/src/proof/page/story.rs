@@ -16,7 +16,7 @@ enum Mark {
 /// The mark of a step, its result, and details.
 type Outcome = (Mark, String, Vec<String>);
 
-/// What the page begins with.
+/// Returns what the page begins with.
 pub fn header(proof: &Proof, parts: &[Part]) -> String {
     let (class, sign) = if proof.holds { ("good", "✓") } else { ("bad", "✗") };
     let mut html = format!(
@@ -219,7 +219,7 @@ fn unseen(proof: &Proof, of: fn(&Task) -> &Option<Responses>) -> Vec<String> {
     vec![format!("{} without a complete job", counted(without as u64, "task"))]
 }
 
-/// Why the system is not schedulable without isolation.
+/// Returns why the system is not schedulable without isolation.
 fn reasons(proof: &Proof) -> String {
     let of_tasks = proof.tasks.iter().enumerate().filter_map(|(place, task)| {
         let reason = task.reason_without.as_ref()?;

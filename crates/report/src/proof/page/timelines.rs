@@ -60,7 +60,7 @@ fn figure(name: &str, line: &Timeline) -> String {
     )
 }
 
-/// What somebody hears who does not see the drawing.
+/// Returns what somebody hears who does not see the drawing.
 fn summary(name: &str, line: &Timeline) -> String {
     let marks = line.lanes.iter().flat_map(|lane| &lane.marks);
     let misses = marks.filter(|mark| mark.kind == crate::proof::MarkKind::Miss).count();

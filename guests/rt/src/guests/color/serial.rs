@@ -33,7 +33,7 @@ impl Port {
         text.bytes().for_each(|byte| self.0.write8(DR, byte));
     }
 
-    /// What the hypervisor has said.
+    /// Returns what the hypervisor has said.
     fn read<'l>(&self, line: &'l mut [u8; LINE_MAX]) -> &'l str {
         let mut length = 0;
         while self.0.read32(FR) & RXFE == 0 && length < LINE_MAX {

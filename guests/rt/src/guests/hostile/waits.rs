@@ -24,7 +24,7 @@ fn over(_intid: u32, _frame: &mut Frame) {
     counter::stop();
 }
 
-/// How many waits it takes until the virtual timer fires, whose interrupt is masked.
+/// Returns how many waits it takes until the virtual timer fires, whose interrupt is masked.
 fn waits_for_timer(wait: impl Fn()) -> u64 {
     interrupts::set_handler(VIRTUAL_TIMER, over);
     gic::enable(VIRTUAL_TIMER);

@@ -17,7 +17,7 @@ fn bit(intid: u32) -> u32 {
     1 << (intid % 32)
 }
 
-/// Where [`gic::route`] finds a VCPU.
+/// Returns where [`gic::route`] finds a VCPU.
 const fn affinity(vcpu: usize) -> u64 {
     vcpu as u64
 }

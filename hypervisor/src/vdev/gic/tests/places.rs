@@ -5,7 +5,7 @@ use super::vm::Vm;
 use crate::vdev::gic::{Frame, Physical, Place};
 
 impl Vm {
-    /// Where a VCPU is.
+    /// Returns where a VCPU is.
     pub fn place_of(&self, vcpu: usize) -> Place {
         self.machine.cpus[vcpu].attention.place()
     }

@@ -232,7 +232,7 @@ impl Vm {
         self.machine.end(vcpu)
     }
 
-    /// What the guest on `vcpu` handles if it does nothing else, in order.
+    /// Returns what the guest on `vcpu` handles if it does nothing else, in order.
     pub fn drain(&self, vcpu: usize) -> Vec<u32> {
         let mut handled = Vec::new();
         self.settle();

@@ -20,7 +20,7 @@ fn ring(at: u64) -> Layout {
     Layout { size: 32, descriptors: at, available: at + 0x1_0000_0000, used: at + 0x2000 }
 }
 
-/// What Linux does: `virtio_dev_probe`, `vm_setup_vq`, `virtio_device_ready`.
+/// Does what Linux does: `virtio_dev_probe`, `vm_setup_vq`, `virtio_device_ready`.
 fn start(card: &mut Card) -> Effect {
     assert_eq!(write(card, STATUS, 0), Effect::Stop);
     write(card, STATUS, 1);
