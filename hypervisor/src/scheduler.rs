@@ -96,7 +96,7 @@ impl Scheduler {
         Some(Self { cpu: if ceilings { cpu.with_ceilings() } else { cpu }, run: NONE })
     }
 
-    /// [`fast::change_gcs`].
+    /// Returns true if [`fast::change_gcs`] does.
     #[inline(always)]
     pub fn change_gcs(&mut self, vcpu: usize, inside: bool, now: u64) -> bool {
         fast::change_gcs(&mut self.cpu, vcpu, inside, Instant(now))
@@ -107,7 +107,7 @@ impl Scheduler {
         self.cpu.enter(Instant(now));
     }
 
-    /// [`Cpu::has_news`].
+    /// Returns true if [`Cpu::has_news`] does.
     #[inline(always)]
     pub fn has_news(&self) -> bool {
         self.cpu.has_news()
@@ -163,7 +163,7 @@ impl Scheduler {
         self.cpu.account(vcpu, accesses);
     }
 
-    /// [`fast::stop_alone`].
+    /// Returns true if [`fast::stop_alone`] does: nothing runs then.
     #[inline(always)]
     pub fn stop_alone(&mut self, accesses: u64, now: u64) -> bool {
         let stops = fast::stop_alone(&mut self.cpu, accesses, Instant(now));

@@ -70,7 +70,7 @@ fn decode(address: u64, word: u32) -> Step {
     }
 }
 
-/// `mrs` of ISR_EL1, and a branch by its bit 8.
+/// Returns true if there is `mrs` of ISR_EL1, and a branch by its bit 8.
 fn looks_for_errors(words: &[[u8; 4]]) -> bool {
     let [first, second] = [0, 1].map(|n| words.get(n).map_or(0, |word| u32::from_le_bytes(*word)));
     first & 0xffff_ffe0 == 0xd538_c100 && second & 0xfef8_0000 == 0x3640_0000

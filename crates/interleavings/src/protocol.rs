@@ -81,7 +81,7 @@ impl Shared {
         }
     }
 
-    /// GICD_CTLR.RWP.
+    /// Returns true if GICD_CTLR.RWP is set.
     fn withdraws(&self) -> bool {
         self.state.lock().unwrap().settling && self.attention.is_running()
     }
@@ -169,7 +169,7 @@ impl Pcpu<'_> {
         }
     }
 
-    /// An interrupt is taken before anything else.
+    /// Takes a kick, as an interrupt is taken before anything else. Returns true if there was one.
     fn take_kick(&mut self) -> bool {
         let kicked = self.shared.kicked.swap(false, AcqRel);
         if kicked {

@@ -77,7 +77,7 @@ impl Evaluator {
         utilization(&self.tasks, Some(&Caches::new(sets, self.setting.reload)))
     }
 
-    /// As [`Evaluator::fits`], for tasks whose execution times do not follow from their colours.
+    /// Returns true as [`Evaluator::fits`] does, for tasks whose execution times do not follow from their colours.
     pub(crate) fn fits_as_they_are(
         &mut self,
         tasks: impl IntoIterator<Item = analysis::Task>,

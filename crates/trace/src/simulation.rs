@@ -127,7 +127,7 @@ impl<W: Write> Observer for Recorder<W> {
         }
     }
 
-    /// A trace has the numbers of accesses that schedulers are told, and not each access.
+    /// Returns false: a trace has the numbers of accesses that schedulers are told, and not each access.
     fn sees_accesses(&self) -> bool {
         false
     }

@@ -141,7 +141,7 @@ impl Card {
         is_there
     }
 
-    /// Puts such a frame into the ring, without a word to the card.
+    /// Puts such a frame into the ring, without a word to the card. Returns false if all buffers are on their way.
     pub fn put(&mut self, number: u64, data: usize) -> bool {
         while self.transmit.returned().is_some() {}
         let Some(buffer) = self.transmit.free() else { return false };

@@ -172,7 +172,7 @@ impl PageTable {
     /// reading the tables as hardware does, but for pages that are [`hidden`]: they are mapped
     /// as well.
     ///
-    /// Ends early, with `false`, when a visit returns `false`. From the input address of that
+    /// Returns false, and ends early, if a visit returns false. From the input address of that
     /// visit another walk goes on with it; tables that begin there are visited again.
     pub fn walk(&self, from: u64, visit: &mut dyn FnMut(Found) -> bool) -> bool {
         walk_level(self.root, 1, 0, from, visit)

@@ -157,8 +157,8 @@ fn rare_deadlines(mode: u64, pcpu: &'static Pcpu, now: u64) {
     pcpu.program_timer(pcpu.first_deadline());
 }
 
-/// Gives the interrupt of an assigned device to the guest, which deactivates it; `false` if no
-/// guest of this CPU has the device.
+/// Gives the interrupt of an assigned device to the guest, which deactivates it. Returns
+/// false if no guest of this CPU has the device.
 ///
 /// If its VCPU is off, the interrupt waits in the guest's controller and stays active:
 /// a level would otherwise fire again at once, without end.

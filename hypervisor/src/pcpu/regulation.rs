@@ -163,7 +163,7 @@ impl Pcpu {
     }
 
     /// The VCPU that is to run, the only one of this CPU, has made all its accesses: it has to
-    /// wait. `false`: there is something to decide. The timer is set for the end of the period.
+    /// wait. Returns false if there is something to decide. The timer is set for the end of the period.
     #[inline(always)]
     fn stop_alone(
         &'static self,
@@ -187,7 +187,7 @@ impl Pcpu {
         stops
     }
 
-    /// Time has passed for the VCPU, the only one of this CPU: it may have got accesses.
+    /// Lets the VCPU, the only one of this CPU, run again if it has got accesses by now. Returns true if it has.
     #[inline(always)]
     fn resume_alone(&'static self, regulation: &Regulation, counted: u64, now: u64) -> bool {
         let Some(at) = self.assignments().first().filter(|_| regulation.sides.is_empty()) else {

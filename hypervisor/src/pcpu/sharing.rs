@@ -71,7 +71,7 @@ impl Pcpu {
         }
     }
 
-    /// [`Attention::look`](crate::vdev::gic::Attention::look), for a kick that came at `now`.
+    /// Calls [`Attention::look`](crate::vdev::gic::Attention::look) for a kick that came at `now`, and returns true if that does.
     #[inline(never)]
     fn look_at(&'static self, at: &Assignment, raised: bool, now: u64) -> bool {
         let is_due = || at.vcpu.work.is_busy() || self.has_interrupt(at);
@@ -351,8 +351,8 @@ impl Pcpu {
         }
     }
 
-    /// Runs a VCPU: its guest, or what EL2 has to do for it. Returns if something else may have
-    /// to be done first; `true`: this VCPU has more to do.
+    /// Runs a VCPU: its guest, or what EL2 has to do for it. Returns when something else may have
+    /// to be done first, and true if this VCPU has more to do.
     pub fn run(&'static self, at: &'static Assignment) -> bool {
         let loaded = self.loaded();
         if !loaded.is_some_and(|loaded| core::ptr::eq(loaded, at)) {

@@ -40,3 +40,4 @@ mod terminal;
 mod timelines;
 mod trace;
 mod view;
+mod words;

@@ -27,7 +27,7 @@ pub fn least_budget(tasks: &[&Task], period: Duration) -> Option<Duration> {
     Some(Duration((yes * GRAIN).min(period.0)))
 }
 
-/// Theorem 4.2 for fixed priorities: for each task there is a time up to its deadline at which the
+/// Returns true if Theorem 4.2 for fixed priorities holds: for each task there is a time up to its deadline at which the
 /// resource has supplied what the task and those above request until then.
 fn schedulable(tasks: &[&Task], budget: u64, period: u64) -> bool {
     (0..tasks.len()).all(|index| {

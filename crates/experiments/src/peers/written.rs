@@ -43,7 +43,7 @@ pub fn holds(drawn: &Drawn, plan: &Plan) -> bool {
     plan::make(&system).is_ok_and(|made| Verdict::of_plan(&made, Some(&system)).schedulable)
 }
 
-/// A task that is left out would be described on a VCPU that the plan does not have.
+/// Returns true if each task is on one VCPU. A task that is left out would be described on a VCPU that the plan does not have.
 fn has_each_task_once(drawn: &Drawn, plan: &Plan) -> bool {
     drawn.vms.iter().enumerate().all(|(vm, tasks)| {
         let own = plan.vcpus.iter().filter(|vcpu| vcpu.vm == vm).flat_map(|vcpu| &vcpu.tasks);

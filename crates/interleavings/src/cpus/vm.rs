@@ -189,7 +189,7 @@ impl Vm {
         true
     }
 
-    /// The guest executes until it leaves the CPU.
+    /// Lets the guest execute until it leaves the CPU, by unwinding: it never returns true or false.
     pub fn enter(&'static self, at: &Assignment, pcpu: &'static Pcpu) -> bool {
         let vcpu = at.vcpu;
         loop {
@@ -247,7 +247,7 @@ impl Vm {
         [context.x[0], context.x[1]]
     }
 
-    /// The guest asks for a resource, and waits until it has it.
+    /// Lets the guest ask for a resource, and wait if another one has it. Returns true if the guest has it.
     fn lock(resource: usize, at: &Assignment, pcpu: &'static Pcpu) -> bool {
         let held = if at.vcpu.asked.load(Relaxed) {
             let [task, _] = Self::call(LOCK_GRANTED, [0, 0], at, pcpu);

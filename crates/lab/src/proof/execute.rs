@@ -139,7 +139,7 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// Returns whether all VMs with tasks have ended.
+/// Returns a function that returns true if all VMs with tasks have ended.
 pub fn have_ended(system: &System) -> impl Fn(&Known) -> bool {
     let vms = system.description.iter().flat_map(|it| &it.vms).enumerate();
     let awaited = vms.filter(|(_, vm)| !vm.tasks.is_empty()).map(|(index, _)| index);

@@ -40,7 +40,7 @@ impl Model {
         Self { frames, ..self }
     }
 
-    /// Reads a line of a page; whether it was there.
+    /// Reads a line of a page. Returns true if the line was in the cache.
     fn access(&mut self, page: usize, line: u64) -> bool {
         let line = self.frames[page] * LINES_OF_PAGE + line;
         // Slices are chosen by a hash of all bits, sets by the low ones.

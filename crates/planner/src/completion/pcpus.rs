@@ -178,7 +178,7 @@ pub(super) fn order(system: &System, at: At) -> ((Reverse<u64>, Duration), At) {
     (vcpu(system, at).order(), at)
 }
 
-/// All VCPUs of a PCPU have a priority, each its own, or none has.
+/// Returns true if all VCPUs of a PCPU have a priority, each its own, or none has.
 pub(super) fn priorities_fit(system: &System, on: &[At]) -> bool {
     let has = |at: &&At| {
         vcpu(system, **at).server.as_ref().is_some_and(|server| server.priority.is_some())

@@ -25,6 +25,7 @@ pub fn step_unregulated<S: AsRef<[Slot]> + AsMut<[Slot]>>(
 
 /// The running VCPU enters its first global critical section (`inside`) or leaves its last one:
 /// [`Event::EnterGcs`] or [`Event::LeaveGcs`], if no other VCPU can be chosen because of it.
+/// Returns false, and does nothing, if another one may be: then the event is for [`Cpu::step`].
 /// Callers use this function only before the time of the timer.
 ///
 /// The last decision remains valid. Its timer knows of no overrun, so that it may fire earlier than

@@ -87,8 +87,8 @@ impl Lists {
         }
     }
 
-    /// Takes the virtual CPU interface of this CPU from its VCPU; whether a list register is
-    /// in use, or may be. The context is synchronised.
+    /// Takes the virtual CPU interface of this CPU from its VCPU. Returns true if a list register
+    /// is in use, or may be. The context is synchronised.
     #[inline(always)]
     pub fn save(to: &SavedLists) -> bool {
         if is_v2() {

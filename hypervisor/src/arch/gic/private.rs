@@ -122,7 +122,7 @@ impl Private {
         }
     }
 
-    /// Sets or clears the active state; whether the interrupt was active, if it `may_be`. An
+    /// Sets or clears the active state. Returns true if the interrupt was active, if it `may_be`. An
     /// active one does not fire any more when this returns.
     #[inline(always)]
     pub fn exchange_active(self, intid: u32, may_be: bool, active: bool) -> bool {

@@ -18,7 +18,7 @@ pub(super) enum Token {
     End,
 }
 
-/// Characters of names of nodes and properties, numbers and directives.
+/// Returns true if a character can be part of names of nodes and properties, numbers and directives.
 fn is_word(character: char) -> bool {
     character.is_ascii_alphanumeric() || ",._+-#@?".contains(character)
 }

@@ -32,7 +32,7 @@ fn node(out: &mut String, node_: &Node, depth: usize) {
     line(out, depth, "};", "");
 }
 
-/// Nodes with nothing but one or two numbers stand on one line.
+/// Returns true if a node stands on one line: it has nothing but one or two numbers.
 fn is_short(node: &Node) -> bool {
     node.children.is_empty()
         && matches!(node.properties.len(), 1 | 2)

@@ -100,7 +100,7 @@ impl<'t> Cursor<'t> {
         self.node.properties.iter().any(|property| property.name == name)
     }
 
-    /// As [`Self::has`], and the property may be there.
+    /// Accepts a property that may be there. Returns true if it is.
     pub fn optional(&self, name: &str) -> bool {
         self.known_properties.borrow_mut().push(name.to_owned());
         self.has(name)
