@@ -48,13 +48,19 @@ fn crates_use_what_the_map_says() {
         let (folder, cell) = (cells.next().expect("a folder"), cells.nth(1).expect("crates"));
         let folder = folder.trim_matches('`');
         let manifest = Path::new(ROOT).join(folder).join("Cargo.toml");
-        // Rows of all crates, and of what has no crate, name none.
-        if cell.contains("all ") || cell == "all" || cell.contains("crates that these") {
+        // Those that may use all crates, as tools do, name none.
+        if cell.is_empty()
+            || cell.contains("all ")
+            || cell == "all"
+            || cell.contains("crates that these")
+        {
             continue;
         }
         let Ok(manifest) = fs::read_to_string(manifest) else { continue };
         rows += 1;
-        let unnamed = unnamed(cell, &manifest);
+        let mut unnamed = unnamed(cell, &manifest);
+        // A crate in the folder, such as that of cachescope's model.
+        unnamed.retain(|it| !it.starts_with(folder));
         assert!(
             unnamed.is_empty(),
             "{folder} uses {unnamed:?}, which ARCHITECTURE.md does not say"
