@@ -29,7 +29,7 @@ fn silent(text: &str) -> Vec<usize> {
     let tests = lines.iter().position(|line| line.starts_with("mod tests {"));
     let is_function = |line: &str| {
         let words: Vec<_> = line.split_whitespace().take(6).collect();
-        !line.starts_with("//") && words.iter().any(|word| *word == "fn") && line.contains("fn ")
+        !line.starts_with("//") && words.contains(&"fn") && line.contains("fn ")
     };
     let mut found = Vec::new();
     for (at, _) in lines
