@@ -225,7 +225,7 @@ impl Pcpu {
         self.deadlines.of(purpose)
     }
 
-    /// Takes a deadline of this CPU. Returns true if it has passed.
+    /// Takes a deadline of this CPU if it has passed. Returns true if it has.
     #[inline(always)]
     pub fn take_deadline(&self, purpose: Purpose, now: u64) -> bool {
         self.deadlines.take(purpose, now)

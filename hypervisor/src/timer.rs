@@ -59,7 +59,7 @@ impl Deadlines {
         self.each[purpose as usize].load(Ordering::Relaxed)
     }
 
-    /// Takes the deadline of a purpose. Returns true if it has passed.
+    /// Takes the deadline of a purpose if it has passed. Returns true if it has.
     #[inline(always)]
     pub fn take(&self, purpose: Purpose, now: u64) -> bool {
         let due = self.of(purpose) <= now;
