@@ -9,7 +9,6 @@ use policy::color::{Color, ColorSet};
 
 use crate::demand::members;
 use crate::published::cache_aware_vm::budget_of;
-use crate::stable::StableSort;
 use crate::{Evaluator, Task};
 
 /// The choice among the VCPUs into which a task fits.
@@ -60,15 +59,15 @@ pub fn pack(
 ) -> Option<Vec<Packed>> {
     let fewest = colors.iter().copied().min().unwrap_or(0).max(1);
     let mut order: Vec<usize> = (0..tasks.len()).collect();
-    order.stable_sort_by_key(|&index| {
+    order.sort_by_key(|&index| {
         Reverse(Share::down(tasks[index].wcet(fewest), tasks[index].period()))
     });
     let mut vcpus = vec![(Packed::default(), Share(0)); colors.len()];
     for index in order {
         let mut places: Vec<usize> = (0..vcpus.len()).collect();
         match packing {
-            Packing::Best => places.stable_sort_by_key(|&vcpu| Reverse(vcpus[vcpu].1)),
-            Packing::Worst => places.stable_sort_by_key(|&vcpu| vcpus[vcpu].1),
+            Packing::Best => places.sort_by_key(|&vcpu| Reverse(vcpus[vcpu].1)),
+            Packing::Worst => places.sort_by_key(|&vcpu| vcpus[vcpu].1),
             Packing::First => (),
         }
         let (vcpu, filled) = places.into_iter().find_map(|vcpu| {

@@ -28,7 +28,6 @@
 use analysis::utilization::Share;
 use policy::color::{Color, ColorSet};
 
-use crate::stable::StableSort;
 use crate::{Setting, Task};
 
 /// All of a processor, in the units of this module.
@@ -148,7 +147,7 @@ pub(crate) fn place(sizes: &[Size]) -> Vec<ColorSet> {
     for (from_end, size) in sizes.iter().rev().enumerate() {
         let used = users.len();
         let mut order: Vec<usize> = (0..used).collect();
-        order.stable_sort_by_key(|&color| users[color]);
+        order.sort_by_key(|&color| users[color]);
         order.truncate(size.shared);
         order.extend(used..used + size.fresh);
         users.resize(used + size.fresh, from_end);

@@ -50,7 +50,6 @@ pub mod published;
 pub mod report;
 pub mod search;
 mod setting;
-mod stable;
 mod task;
 pub mod vcpus_to_pcpus;
 mod vm;

@@ -26,7 +26,6 @@ use analysis::utilization::Share;
 use crate::demand::Vcpu;
 use crate::least_utilization::{NEVER, WHOLE};
 use crate::published::cache_aware_vm;
-use crate::stable::StableSort;
 use crate::{Coloring, Demand, Mask, Point, Setting, Slot, Task, Vm, indices, mask};
 use blocks::{Block, Blocks, Effort, UNFIT};
 
@@ -169,7 +168,7 @@ impl<'a> Planner<'a> {
         states.extend(self.published(colors));
         let mut improved: Vec<_> =
             states.into_iter().map(|state| self.improve(state, colors, Effort::Little)).collect();
-        improved.stable_sort_by_key(|(total, _)| *total);
+        improved.sort_by_key(|(total, _)| *total);
         if improved.first().is_some_and(|(total, _)| *total < UNFIT) {
             improved.truncate(1);
         }
@@ -194,7 +193,7 @@ impl<'a> Planner<'a> {
             let mut masks: Vec<Mask> = vm.vcpus().iter().map(|slot| slot.pinned).collect();
             let mut open: Vec<usize> =
                 (0..vm.tasks().len()).filter(|index| vm.pinned() >> index & 1 == 0).collect();
-            open.stable_sort_by_key(|&index| Reverse(utilization(&vm.tasks()[index])));
+            open.sort_by_key(|&index| Reverse(utilization(&vm.tasks()[index])));
             for index in open {
                 if let Some(least) = masks.iter_mut().min_by_key(|mask| of(**mask)) {
                     *least |= 1 << index;

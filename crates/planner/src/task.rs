@@ -3,7 +3,6 @@
 use analysis::Duration;
 
 use crate::Error;
-use crate::stable::StableSort;
 
 /// A task with its execution time as a function of the number of its colours: `C(k)`.
 /// More colours never take longer.
@@ -78,7 +77,7 @@ impl Task {
 /// Puts tasks into rate-monotonic order, the highest priority first; those with one
 /// period stay in their order.
 pub fn rate_monotonic(tasks: &mut [Task]) {
-    tasks.stable_sort_by_key(Task::period);
+    tasks.sort_by_key(Task::period);
 }
 
 #[cfg(test)]

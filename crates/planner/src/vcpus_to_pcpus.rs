@@ -7,7 +7,6 @@ use analysis::vcpu::late_response_times;
 use analysis::{Duration, Server};
 
 use crate::exact::Limit;
-use crate::stable::StableSort;
 
 /// Returns the PCPU of each server, such that all get their budgets (vCache, Eq. 1); none if there
 /// is no way.
@@ -53,7 +52,7 @@ pub(crate) fn place(
     }
     let mut open: Vec<usize> = (0..servers.len()).filter(|&index| pin(index).is_none()).collect();
     let share = |&index: &usize| Share::up(servers[index].budget(), servers[index].period());
-    open.stable_sort_by_key(|index| Reverse(share(index)));
+    open.sort_by_key(|index| Reverse(share(index)));
     let found = search(servers, &open, &mut on, &mut steps, &fit)?;
     Ok(found.then(|| {
         let of = |index: usize| on.iter().position(|on| on.contains(&index)).unwrap_or(0);
@@ -75,7 +74,7 @@ fn search(
         utilization_of_servers(&on.iter().map(|&index| servers[index]).collect::<Vec<_>>())
     };
     let mut order: Vec<usize> = (0..on.len()).collect();
-    order.stable_sort_by_key(|&pcpu| Reverse(load(&on[pcpu])));
+    order.sort_by_key(|&pcpu| Reverse(load(&on[pcpu])));
     // PCPUs without VCPUs are all alike.
     let first_empty = order.iter().copied().find(|&pcpu| on[pcpu].is_empty());
     for pcpu in order {

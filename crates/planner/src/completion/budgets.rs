@@ -11,7 +11,6 @@ use super::least::least;
 use super::pcpus::{At, in_time, judge, order};
 use super::problem::grain;
 use super::set_class;
-use crate::stable::StableSort;
 
 /// Returns the least budget of a VCPU without tasks: a hundredth of its period.
 pub(super) fn without_tasks(period: Duration) -> Duration {
@@ -47,7 +46,7 @@ pub(super) fn shrink(system: &mut System, open: &[At]) {
         let mut members: Vec<At> = all
             .filter(|&at| pcpu(system, at) == Some(on) && budget(system, at).is_some())
             .collect();
-        members.stable_sort_by_key(|&at| order(system, at));
+        members.sort_by_key(|&at| order(system, at));
         let enough = |system: &System| {
             judge(system, &members).iter().map(|it| it.ok && in_time(it)).collect::<Vec<_>>()
         };

@@ -5,7 +5,6 @@ use analysis::overheads::Costs;
 use analysis::utilization::Share;
 use analysis::{Duration, LONGEST};
 
-use crate::stable::StableSort;
 use crate::{Error, Task};
 
 /// Most tasks that the search takes one by one; of more, it takes about as many groups.
@@ -43,7 +42,7 @@ pub(super) fn groups(tasks: &[Task], pins: &[Option<usize>]) -> Vec<Vec<usize>> 
             last = place;
         }
     }
-    groups.stable_sort_by_key(|group| group[0]);
+    groups.sort_by_key(|group| group[0]);
     groups
 }
 

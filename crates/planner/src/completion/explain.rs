@@ -21,7 +21,6 @@ use super::whole::Missed;
 use super::whole::certificate::{Certificate, certificate};
 use super::{Obstacle, cannot_plan, periods, section, setting, verdict};
 use crate::least_utilization::allocate;
-use crate::stable::StableSort;
 use crate::{Coloring, Slot, Task, Vm, indices};
 
 /// VCPUs that are named where there are too many of them.
@@ -192,7 +191,7 @@ fn in_hundredths(share: Share) -> String {
 pub(super) fn pcpus(system: &System, crowd: &Crowd, help: &Help<'_>) -> Diagnostic {
     let share = |(_, _, budget): &&(usize, usize, Budget)| Share::up(budget.budget, budget.period);
     let mut largest: Vec<_> = crowd.needs.iter().collect();
-    largest.stable_sort_by_key(|need| Reverse(share(need)));
+    largest.sort_by_key(|need| Reverse(share(need)));
     let sum: Share = crowd.needs.iter().map(|need| share(&need)).sum();
     let shown = largest.iter().take(NEEDS_SHOWN);
     let mut needs: Vec<String> = shown

@@ -16,7 +16,6 @@ use super::whole::open::Open;
 use super::whole::{Missed, Request, TO_IMPROVE, TO_PLAN, finish, is_plan};
 use super::{Options, Outcome, Refusal, attempt, explain, margin, slack, verdict};
 use crate::report::Report;
-use crate::stable::StableSort;
 
 /// Steps between no slack and the most.
 const STEPS: u64 = 8;
@@ -218,7 +217,7 @@ impl<'a> Front<'a> {
         self.points.retain(|other| !point.is_as_good_as(other));
         self.points.push(point);
         self.is_new = true;
-        self.points.stable_sort_by_key(|it| (it.total_ppm, it.slack_ppm, it.accesses));
+        self.points.sort_by_key(|it| (it.total_ppm, it.slack_ppm, it.accesses));
     }
 }
 

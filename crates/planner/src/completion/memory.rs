@@ -17,7 +17,6 @@ use super::least::least;
 use super::pcpus::{At, in_time, judge, order};
 use super::problem::grain;
 use super::{Obstacle, can_be_planned, cannot_plan, set_class, verdict};
-use crate::stable::StableSort;
 pub(super) use limits::Limits;
 
 /// Steps between the least budget of a VCPU and its period, when budgets are made larger.
@@ -211,7 +210,7 @@ fn by_pcpu(system: &System, open: &[At]) -> Vec<Vec<At>> {
     let on = |wanted: u64| {
         let mut members: Vec<At> =
             all.iter().copied().filter(|at| pcpu(at) == Some(wanted)).collect();
-        members.stable_sort_by_key(|&at| order(system, at));
+        members.sort_by_key(|&at| order(system, at));
         members
     };
     pcpus.into_iter().map(on).collect()

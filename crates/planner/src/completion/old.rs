@@ -12,7 +12,6 @@ use system::plan::{Budget, Class, MemoryBudget, Plan};
 use super::pcpus::{At, members, order};
 use super::whole::open::Open;
 use super::{priorities, set_class};
-use crate::stable::StableSort;
 
 /// Returns the description with the numbers of VCPUs, kinds of servers, overrun and the protocol of
 /// locks of the old plan, where these are open.
@@ -137,7 +136,7 @@ fn keep_orders(decided: &mut System, open: &Open, old: &Plan) {
     for pcpu in 0..decided.platform.value.cpus.len() {
         let mut here = members(decided, pcpu);
         if priorities::are_open(open, &here) {
-            here.stable_sort_by_key(|&at| (Reverse(priority(decided, at)), order(decided, at)));
+            here.sort_by_key(|&at| (Reverse(priority(decided, at)), order(decided, at)));
             priorities::set(decided, pcpu, &here);
         }
     }

@@ -10,7 +10,6 @@ use verdict::{PcpuVerdict, VcpuVerdict};
 
 use super::apart;
 use super::problem::most_waits;
-use crate::stable::StableSort;
 use crate::vcpus_to_pcpus;
 
 /// Steps of the search for PCPUs: all ways for eight VCPUs on four PCPUs or so.
@@ -45,7 +44,7 @@ pub(super) fn members(system: &System, pcpu: usize) -> Vec<At> {
         .into_iter()
         .filter(|&at| given(system, at) == Some(pcpu) && server(vcpu(system, at)).is_some())
         .collect();
-    here.stable_sort_by_key(|&at| order(system, at));
+    here.sort_by_key(|&at| order(system, at));
     here
 }
 
@@ -97,7 +96,7 @@ pub(super) fn place(system: &mut System, planned: &[usize]) -> Result<(), Box<Cr
     let Some(shared) = reserve(system) else { return Ok(()) };
     let mut servers: Vec<(At, Server)> =
         all.iter().filter_map(|&at| Some((at, server(vcpu(system, at))?))).collect();
-    servers.stable_sort_by_key(|(at, _)| order(system, *at));
+    servers.sort_by_key(|(at, _)| order(system, *at));
     let pinned: Vec<Option<usize>> = servers
         .iter()
         .map(|(at, _)| {

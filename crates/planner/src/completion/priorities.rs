@@ -11,7 +11,6 @@ use system::description::{Located, System};
 
 use super::pcpus::{At, all, given, members, order, server, vcpu};
 use super::whole::open::Open;
-use crate::stable::StableSort;
 
 /// Returns true if the order of some VCPUs can change.
 pub(super) fn can_differ(system: &System, open: &Open) -> bool {
@@ -70,7 +69,7 @@ pub(super) fn explicit(system: &System, pcpu: usize) -> Vec<At> {
             && vcpu(system, *at).server.as_ref().is_some_and(|it| it.priority.is_some())
     };
     let mut here: Vec<At> = all(system).into_iter().filter(has_one).collect();
-    here.stable_sort_by_key(|&at| order(system, at));
+    here.sort_by_key(|&at| order(system, at));
     here
 }
 
@@ -81,7 +80,7 @@ pub(super) fn by_urgency(system: &System, vcpus: &[At]) -> Vec<At> {
         tasks.map(|task| task.deadline).min().unwrap_or(Duration(u64::MAX))
     };
     let mut sorted = vcpus.to_vec();
-    sorted.stable_sort_by_key(|at| (urgency(at), order(system, *at)));
+    sorted.sort_by_key(|at| (urgency(at), order(system, *at)));
     sorted
 }
 
@@ -101,6 +100,6 @@ pub(super) fn set_by_urgency(system: &mut System, open: &Open) {
 pub(super) fn exchanges(system: &System, order: &[At]) -> Vec<usize> {
     let period = |at: At| vcpu(system, at).order().1;
     let mut places: Vec<usize> = (1..order.len()).map(|place| place - 1).collect();
-    places.stable_sort_by_key(|&place| Reverse(period(order[place]) == period(order[place + 1])));
+    places.sort_by_key(|&place| Reverse(period(order[place]) == period(order[place + 1])));
     places
 }

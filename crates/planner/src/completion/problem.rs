@@ -9,7 +9,6 @@ use system::plan::{Class, HYPERVISOR_MEMORY, frames_needed};
 
 use super::{cannot_plan, coarse};
 use crate::search::Planned;
-use crate::stable::StableSort;
 use crate::{Coloring, Error, Evaluator, Setting, Slot, Task, Test, Vm, mask};
 
 /// Bytes of a page.
@@ -132,7 +131,7 @@ fn subject(
     let mut tasks: Vec<usize> =
         (0..vm.tasks.len()).filter(|&task| planned(&vm.tasks[task])).collect();
     // As the analysis orders them.
-    tasks.stable_sort_by_key(|&task| vm.tasks[task].order());
+    tasks.sort_by_key(|&task| vm.tasks[task].order());
     let name = &vm.name;
     let fail =
         |error: Error| Box::new(cannot_plan(error.to_string()).at(&name.place, "in this VM"));

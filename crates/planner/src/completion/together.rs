@@ -10,7 +10,6 @@ use system::description::{Chain, Located, System};
 use super::advice::trials::Trials;
 use super::change::{self, Change};
 use super::least::least;
-use crate::stable::StableSort;
 
 /// Most single changes of which sets are made.
 const ATOMS: usize = 16;
@@ -138,7 +137,7 @@ fn atoms(system: &System) -> Vec<Atom<'_>> {
             u128::from(task.wcet.shortest().0) * 1_000_000 / u128::from(task.deadline.0.max(1));
         (std::cmp::Reverse(share), vm)
     };
-    tasks.stable_sort_by_key(needs);
+    tasks.sort_by_key(needs);
     for &(vm, task) in tasks.iter().take(ATOMS / 2) {
         let name = format!(
             "`{}` of `{}`",

@@ -7,7 +7,6 @@ use analysis::utilization::Share;
 
 use super::cache_to_task::cache_to_task;
 use crate::demand::members;
-use crate::stable::StableSort;
 use crate::{Evaluator, Task};
 
 /// A VCPU while tasks are allocated.
@@ -32,7 +31,7 @@ pub fn best_fit_with_cache(
     period: Duration,
 ) -> Option<(usize, Open)> {
     let mut order: Vec<usize> = (0..vcpus.len()).collect();
-    order.stable_sort_by_key(|&vcpu| Reverse(vcpus[vcpu].utilization));
+    order.sort_by_key(|&vcpu| Reverse(vcpus[vcpu].utilization));
     // Empty VCPUs with the same colours are all alike.
     let first_empty = order.iter().copied().find(|&vcpu| vcpus[vcpu].tasks.is_empty());
     for more in 0..=remaining {

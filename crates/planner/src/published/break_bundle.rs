@@ -4,7 +4,6 @@ use analysis::Duration;
 use analysis::utilization::Share;
 
 use crate::Task;
-use crate::stable::StableSort;
 
 /// Breaks a bundle of task indices into two: tasks leave it in increasing order of cache
 /// sensitivity, `(C(1) - C(N_cache)) / T`, until the utilisation of the rest, with a
@@ -24,7 +23,7 @@ pub fn break_bundle(
         Share::down(gain, task.period())
     };
     let mut order = bundle.to_vec();
-    order.stable_sort_by_key(sensitivity);
+    order.sort_by_key(sensitivity);
     let mut left = 0;
     while left + 1 < order.len() {
         left += 1;

@@ -9,7 +9,6 @@ use super::best_fit_with_cache::{Open, best_fit_with_cache};
 use super::break_bundle::{break_bundle, utilization};
 use super::cache_to_task::cache_to_task;
 use crate::demand::{Vcpu, members};
-use crate::stable::StableSort;
 use crate::{Demand, Evaluator, Point, Task};
 
 /// Allocates the tasks of a VM to its VCPUs, and finds what each needs with 1, 2, ...
@@ -57,7 +56,7 @@ pub fn allocate(
         bundles.push(rest);
     }
     while !bundles.is_empty() {
-        bundles.stable_sort_by_key(|bundle| Reverse(average_utilization(tasks, bundle, colors)));
+        bundles.sort_by_key(|bundle| Reverse(average_utilization(tasks, bundle, colors)));
         let mut unallocated = Vec::new();
         for bundle in bundles.drain(..) {
             let fit = best_fit_with_cache(evaluator, tasks, &bundle, &open, remaining, period);

@@ -3,7 +3,6 @@
 use analysis::utilization::Share;
 
 use super::blocks::{Block, Blocks, Effort};
-use crate::stable::StableSort;
 use crate::{Coloring, Mask, Task, indices};
 
 /// Most tasks of two VCPUs of which all splits are looked at; of more, those that move one
@@ -38,7 +37,7 @@ pub fn best(
         })
         .collect();
     // The bounds that are least come first: good splits early cut off the rest.
-    splits.stable_sort_by_key(|(bound, _)| *bound);
+    splits.sort_by_key(|(bound, _)| *bound);
     let mut best: Option<(u64, [Block; 2])> = None;
     for (bound, split) in splits {
         let limit = best.map_or(total, |(cost, _)| cost);
@@ -123,7 +122,7 @@ fn splits(pair: [Mask; 2], ordered: bool, shares: &[u128]) -> Vec<[Mask; 2]> {
     let swaps = first.iter().flat_map(|&a| {
         let mut others = second.clone();
         if each < others.len() {
-            others.stable_sort_by_key(|&b| shares[b].abs_diff(shares[a]));
+            others.sort_by_key(|&b| shares[b].abs_diff(shares[a]));
             others.truncate(each);
         }
         others.into_iter().map(move |b| 1 << a | 1 << b)

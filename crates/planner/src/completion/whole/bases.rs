@@ -15,7 +15,6 @@ use super::open::Open;
 use super::patterns::Patterns;
 use super::utilization::{least_utilization, utilization};
 use crate::search::Planner;
-use crate::stable::StableSort;
 
 /// How tasks get their VCPUs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -136,11 +135,9 @@ pub fn with_tasks(system: &System, open: &Open, how: Tasks) -> System {
         };
         match how {
             Tasks::Spread | Tasks::First(_) | Tasks::Fewest => {
-                tasks.stable_sort_by_key(|&task| Reverse(need(task)))
+                tasks.sort_by_key(|&task| Reverse(need(task)))
             }
-            Tasks::ByPeriod => {
-                tasks.stable_sort_by_key(|&task| system.vms[vm].tasks[task].deadline)
-            }
+            Tasks::ByPeriod => tasks.sort_by_key(|&task| system.vms[vm].tasks[task].deadline),
             Tasks::Around => {}
         }
         let all: u64 = tasks.iter().map(|&task| need(task)).sum();

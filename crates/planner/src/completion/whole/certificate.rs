@@ -5,7 +5,6 @@ use std::cmp::Reverse;
 use system::description::{System, Task};
 
 use super::super::pcpus::{all, vcpu};
-use crate::stable::StableSort;
 
 /// Millionths of a millionth: what is rounded away is no reason.
 const WHOLE: u128 = 1_000_000_000_000;
@@ -90,7 +89,7 @@ fn share(task: &Task) -> u128 {
 
 /// Returns true if it is certain that these shares do not go into so many places.
 fn cannot_be_packed(mut shares: Vec<u128>, places: usize) -> bool {
-    shares.stable_sort_by_key(|share| Reverse(*share));
+    shares.sort_by_key(|share| Reverse(*share));
     let mut room = vec![WHOLE; places];
     let mut steps = STEPS;
     packed(&shares, &mut room, &mut steps) == Some(false)

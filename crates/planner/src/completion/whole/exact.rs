@@ -17,7 +17,6 @@ use super::choices::Choices;
 use super::descend::{set_pcpu, set_period};
 use super::judge::Judge;
 use super::patterns::{Need, PARTS, Patterns, reopened};
-use crate::stable::StableSort;
 
 /// Most ways to decide all but PCPUs.
 const WAYS: u128 = 40_000;
@@ -178,7 +177,7 @@ impl Exact<'_, '_, '_> {
                 }
             }
         }
-        ways.stable_sort_by_key(|way| way.alone);
+        ways.sort_by_key(|way| way.alone);
         ways
     }
 
@@ -244,7 +243,7 @@ impl Exact<'_, '_, '_> {
         let mut open: Vec<(At, u64)> = (self.choices.open.pcpus.iter())
             .map(|&at| (at, self.patterns.of(work, &[at], false).cost))
             .collect();
-        open.stable_sort_by_key(|(at, cost)| (Reverse(*cost), *at));
+        open.sort_by_key(|(at, cost)| (Reverse(*cost), *at));
         let mut on = vec![Vec::new(); work.platform.value.cpus.len()];
         for at in all(work).into_iter().filter(|at| !self.choices.open.pcpus.contains(at)) {
             if let Some(on) = given(work, at).and_then(|pcpu| on.get_mut(pcpu)) {

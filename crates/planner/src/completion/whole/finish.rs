@@ -12,7 +12,6 @@ use super::super::problem::grain;
 use super::super::set_class;
 use super::judge::{Judge, WHOLE};
 use super::open::Open;
-use crate::stable::StableSort;
 
 /// Returns the system with limits as large as deadlines allow.
 pub fn raise_limits(judge: &Judge<'_>, limits: Option<&Limits>, system: System) -> System {
@@ -26,7 +25,7 @@ pub fn raise_limits(judge: &Judge<'_>, limits: Option<&Limits>, system: System) 
 /// priorities first.
 pub fn shrink(judge: &Judge<'_>, open: &Open, mut system: System) -> System {
     let mut order_of: Vec<At> = open.budgets.clone();
-    order_of.stable_sort_by_key(|&at| (given(&system, at), order(&system, at)));
+    order_of.sort_by_key(|&at| (given(&system, at), order(&system, at)));
     let step = grain(&system).0.0.max(1);
     for at in order_of {
         let Some(budget) = budget(&system, at) else { continue };

@@ -22,7 +22,6 @@ use super::super::{priorities, set_class};
 use super::judge::{Judge, WHOLE, is_separable};
 use super::open::{Kinds, Open};
 use super::utilization::utilization;
-use crate::stable::StableSort;
 use crate::vcpus_to_pcpus::budgets_fit;
 use key::key;
 
@@ -162,7 +161,7 @@ impl<'j, 'a> Patterns<'j, 'a> {
     /// Returns what these VCPUs need if they have a PCPU.
     pub fn of(&self, system: &System, here: &[At], console: bool) -> Need {
         let (mut mine, others) = with_budget(system, here);
-        mine.stable_sort_by_key(|&at| order(system, at));
+        mine.sort_by_key(|&at| order(system, at));
         self.in_order(system, (&mine, &others), console)
     }
 
@@ -177,7 +176,7 @@ impl<'j, 'a> Patterns<'j, 'a> {
         (need, console): (Need, bool),
     ) -> Need {
         let (mut mine, others) = with_budget(system, here);
-        mine.stable_sort_by_key(|&at| order(system, at));
+        mine.sort_by_key(|&at| order(system, at));
         if !priorities::are_open(open, &mine) {
             return need;
         }

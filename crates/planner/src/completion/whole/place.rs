@@ -8,7 +8,6 @@ use super::super::apart;
 use super::super::pcpus::{At, all, given, place_background, priorities_fit, put, reserve, vcpu};
 use super::fill::Weights;
 use super::judge::WHOLE;
-use crate::stable::StableSort;
 
 /// A way to choose PCPUs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -50,7 +49,7 @@ pub fn place(system: &System, weights: &Weights, way: Way, most: usize) -> Optio
     };
     let mut open: Vec<At> = all(&system).into_iter().filter(is_open).collect();
     if matches!(way, Way::Worst | Way::Best(_) | Way::Turns) {
-        open.stable_sort_by_key(|&at| Reverse(weights.of(at)));
+        open.sort_by_key(|&at| Reverse(weights.of(at)));
     }
     let keeps_apart = apart::matters(&system);
     for (number, &at) in open.iter().enumerate() {
@@ -68,7 +67,7 @@ pub fn place(system: &System, weights: &Weights, way: Way, most: usize) -> Optio
                     .is_some_and(|it| it.class.value.budget().is_some())
             });
             members.push(at);
-            members.stable_sort_by_key(|&it| super::super::pcpus::order(&system, it));
+            members.sort_by_key(|&it| super::super::pcpus::order(&system, it));
             priorities_fit(&system, &members)
         };
         let own = load_of(&system, weights, at);

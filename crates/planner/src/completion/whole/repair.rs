@@ -15,7 +15,6 @@ use super::kinds;
 use super::open::Open;
 use super::random::Random;
 use super::utilization::utilization;
-use crate::stable::StableSort;
 
 /// Rounds in which only weights change.
 const WEIGHINGS: usize = 6;
@@ -186,7 +185,7 @@ fn set_pcpu(system: &mut System, open: &Open, (vm, vcpu): At, pcpu: usize) {
 
 fn fits(system: &System, pcpu: usize) -> bool {
     let mut here = members(system, pcpu);
-    here.stable_sort_by_key(|&at| order(system, at));
+    here.sort_by_key(|&at| order(system, at));
     priorities_fit(system, &here)
 }
 
