@@ -24,8 +24,6 @@ pub struct Known {
     pub vms: Vec<Vm>,
     /// The VM that is shown alone, without labels.
     focus: Option<usize>,
-    /// A VM was shown alone for a time, in which lines of others were not printed.
-    pub alone: bool,
     /// There was a line on the console.
     pub spoke: bool,
     /// The hypervisor has started all VMs and listens to keys.
@@ -57,6 +55,8 @@ pub struct Vm {
     pub tasks: Vec<Told>,
     /// The failures that the guest printed.
     pub failures: Vec<String>,
+    /// Another VM was shown alone for a time, in which lines of this one were not printed.
+    pub hidden: bool,
 }
 
 impl Tally {
@@ -71,12 +71,12 @@ impl Tally {
             report: None,
             tasks: Vec::new(),
             failures: Vec::new(),
+            hidden: false,
         };
         let vms = names.into_iter().map(vm).collect();
         let known = Known {
             vms,
             focus: None,
-            alone: false,
             spoke: false,
             ready: false,
             power_off: false,
@@ -159,7 +159,8 @@ impl Known {
                 self.focus = None;
             } else if let Some(vm) = view.split_once(';').and_then(|(name, _)| self.index(name)) {
                 self.focus = Some(vm);
-                self.alone |= self.vms.len() > 1;
+                let others = self.vms.iter_mut().enumerate().filter(|(other, _)| *other != vm);
+                others.for_each(|(_, other)| other.hidden = true);
             }
         } else if let Some((name, state, reason)) = ended(text)
             && let Some(vm) = self.index(name)
@@ -205,8 +206,7 @@ mod tests {
             "[bulkhead] console: all VMs, input goes to linux\n[rt   ] b\n",
         ]);
         assert_eq!((known.vms[0].lines, known.vms[1].lines), (2, 2));
-        assert!(known.alone);
-        assert!(!super::tests::known(&["[bulkhead] console: all VMs, input goes to rt\n"]).alone);
+        assert_eq!((known.vms[0].hidden, known.vms[1].hidden), (false, true));
     }
 
     #[test]

@@ -93,8 +93,7 @@ impl Summary {
 
     /// Returns the reason why the run cannot be called well although nothing failed: something was not seen.
     pub fn unseen(&self) -> Option<String> {
-        let alone = self.known.alone.then_some(ALONE);
-        self.tasks.unseen(&self.names()).or(alone.map(str::to_owned))
+        self.tasks.unseen(&self.names()).or_else(|| self.known.vms.iter().find_map(hidden))
     }
 
     fn names(&self) -> Vec<&str> {
@@ -170,7 +169,8 @@ impl Summary {
         }
         let failures = vm.failures.iter();
         problems.extend(failures.map(|what| format!("VM `{}` says: {what}", vm.name)));
-        Row::new(Rule::Vm, places::vm(&vm.name)).fails_if(problems)
+        let row = Row::new(Rule::Vm, places::vm(&vm.name));
+        if problems.is_empty() { row.open_if(hidden(vm)) } else { row.fails_if(problems) }
     }
 
     /// The same for machines.
@@ -296,9 +296,13 @@ impl VmDocument {
     }
 }
 
-/// What is not known of a run in which lines of VMs were hidden.
-const ALONE: &str =
-    "the console showed one VM alone: what the others printed, failures too, was not seen";
+/// Returns why failures of a VM may not have been seen, if lines of the VM were hidden.
+fn hidden(vm: &Vm) -> Option<String> {
+    let why = || {
+        format!("failures of `{}` were not seen while the console showed another VM alone", vm.name)
+    };
+    vm.hidden.then(why)
+}
 
 /// A part of what QEMU says once, in deterministic time, when all CPUs wait and only input could wake one.
 const NO_TIMER: &str = "icount sleep disabled and no active timers";
