@@ -60,9 +60,11 @@ cachescope: setup ## Build the QEMU plugin that counts cache evictions
 # Runs a command beside other targets, which alone keep one CPU busy.
 beside = @nice $(MAKE) --no-print-directory $(1) & other=$$!; $(2) || { kill $$other; exit 1; }; wait $$other
 
+# One test is enough: xtask is built for it, and of the libraries only those of xtask.
 tested-xtask:
 	cargo test --workspace --no-run --test release
 
+# Hypervisor, guests and the files of Linux.
 machines:
 	$(TESTED_XTASK) build
 

@@ -77,7 +77,7 @@ impl Evaluator {
         utilization(&self.tasks, Some(&Caches::new(sets, self.setting.reload)))
     }
 
-    /// Returns true as [`Evaluator::fits`] does, for tasks whose execution times do not follow from their colours.
+    /// Returns true if tasks fit whose execution times do not follow from their colours: see [`Evaluator::fits`].
     pub(crate) fn fits_as_they_are(
         &mut self,
         tasks: impl IntoIterator<Item = analysis::Task>,

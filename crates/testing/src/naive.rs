@@ -255,8 +255,8 @@ impl NaiveCpu {
         Some(stopped)
     }
 
-    /// Returns true if the VCPU, for which an interrupt takes the tick that begins at `now`, pays for that, and no other one: it waits, has
-    /// budget, and comes before the one that would be charged.
+    /// Returns true if the VCPU, for which an interrupt takes the tick that begins at `now`, pays for that, and no other one:
+    /// it waits, has budget, and comes before the one that would be charged.
     pub fn pays_kick(&mut self, vcpu: usize, now: u64) -> bool {
         let Some(charged) = self.charged(now) else { return false };
         if self.ready[vcpu] || charged <= vcpu {

@@ -81,8 +81,8 @@ fn read(encoding: u64, at: &Assignment) -> Option<u64> {
     }
 }
 
-/// Returns true if a register is one of breakpoints, watchpoints or the OS lock (op0 2, op1 0): these read as zero, writes have no
-/// effect, so that a guest neither sees nor stops the debug logic of the CPU.
+/// Returns true if a register belongs to breakpoints, watchpoints or the OS lock (op0 2, op1 0).
+/// Such a register reads as zero and ignores writes, so that a guest neither sees nor stops the debug logic of the CPU.
 fn is_debug(encoding: u64) -> bool {
     const OP0_OP1: u64 = self::encoding(3, 7, 0, 0, 0);
     encoding & OP0_OP1 == self::encoding(2, 0, 0, 0, 0)

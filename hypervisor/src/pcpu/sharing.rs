@@ -462,7 +462,7 @@ impl Pcpu {
     }
 }
 
-/// Returns what the trace calls it that a VCPU is in global critical sections, or not any more.
+/// Returns the kind of record for a VCPU that enters global critical sections, or leaves the last one.
 fn gcs_kind(inside: bool) -> Kind {
     if inside { Kind::StartGcs } else { Kind::FinishGcs }
 }

@@ -83,8 +83,8 @@ pub fn hold(node: Node<'_>, clock: Clock) -> Result<u64, Refusal<'_>> {
     Ok(clock.ticks(hold).max(1))
 }
 
-/// Returns how often it may enter global critical sections, in ticks, rounded so that it may rather more often; none: it may be
-/// in none.
+/// Returns how often the VCPU may enter global critical sections, in ticks, rounded so that it may rather more often; `None`:
+/// it may be in none.
 pub fn rate(node: Node<'_>, clock: Clock) -> Result<Option<Rate>, Refusal<'_>> {
     let [interval, early] = [names::SECTIONS_INTERVAL_NS, names::SECTIONS_EARLY_NS];
     if node.value(names::HOLD_NS).is_none() {

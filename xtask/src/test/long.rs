@@ -1,5 +1,4 @@
-//! Which tests take so long that `make test` leaves them to `make ci`: most of all test time, and little that others do not
-//! test in a smaller form.
+//! The tests that `make test` leaves to `make ci`, because they take long: most of those of 5 s or more.
 
 /// Programs of which all tests take long. They have `test = false` in their Cargo.toml.
 const PROGRAMS: &[&str] = &[

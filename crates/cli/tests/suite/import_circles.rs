@@ -201,10 +201,14 @@ fn no_circle_has_more_than_three_files() {
     let all = crates.chain(others.map(str::to_owned));
     let mut large = Vec::new();
     for folder in all.collect::<BTreeSet<_>>() {
-        let circles = Crate::read(&Path::new(ROOT).join(&folder).join("src")).circles();
-        let max = if folder == "hypervisor" { CORE_FILES } else { FILES_MAX };
-        let found = circles.into_iter().filter(|it| it.len() > max);
-        large.extend(found.map(|it| format!("{folder}, {} files: {}", it.len(), it.join(" "))));
+        let mut circles = Crate::read(&Path::new(ROOT).join(&folder).join("src")).circles();
+        circles.retain(|it| it.len() > FILES_MAX);
+        if folder == "hypervisor" && circles.len() == 1 && circles[0].len() <= CORE_FILES {
+            continue;
+        }
+        large.extend(
+            circles.iter().map(|it| format!("{folder}, {} files: {}", it.len(), it.join(" "))),
+        );
     }
     assert!(large.is_empty(), "{}", large.join("\n"));
 }
@@ -218,7 +222,7 @@ fn circles_are_found_through_groups_passed_on_names_and_paths_in_code() {
     let texts = [
         ("", "mod a; mod b; mod c;\npub use b::{Item, c::Other as Renamed};\n"),
         ("a", "use crate::{Item, leaf::Leaf};\n// use crate::nowhere::X;\n"),
-        ("b", "mod c;\nfn f() -> super::d::D { todo!() }\npub struct Item;\n"),
+        ("b", "mod c;\nfn f() -> super::d::D { loop {} }\npub struct Item;\n"),
         ("b/c", "use super::super::a;\npub struct Other;\n"),
         (
             "d",

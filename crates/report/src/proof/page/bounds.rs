@@ -58,7 +58,7 @@ fn longest(of: &Option<Responses>) -> Option<u64> {
     of.as_ref()?.max_ns
 }
 
-/// Returns where a chart ends that shows so many per cent.
+/// Returns the end of the axis, in per cent, of a chart that shows this percentage.
 fn end(longest: u64) -> u64 {
     longest.saturating_add(5).clamp(END[0], END[1]).next_multiple_of(25)
 }

@@ -36,7 +36,7 @@ impl Ram {
         Self { bytes: RefCell::new(vec![0; 2 * REGION_BYTES as usize]), ..Self::default() }
     }
 
-    /// Returns where so many bytes at an address are, if all of them are RAM.
+    /// Returns the place of this number of bytes at an address, if all of them are RAM.
     pub fn place(address: u64, bytes: usize) -> Option<usize> {
         let index = REGIONS.iter().position(|start| address.wrapping_sub(*start) < REGION_BYTES)?;
         let offset = address - REGIONS[index];
