@@ -58,7 +58,7 @@ cachescope: setup ## Build the QEMU plugin that counts cache evictions
 	cargo build --release $(CACHESCOPE)
 
 # Runs a command beside other targets, which alone keep one CPU busy.
-beside = @nice $(MAKE) --no-print-directory $(1) & other=$$!; $(2) || { kill $$other; exit 1; }; wait $$other
+beside = @$(MAKE) --no-print-directory $(1) & other=$$!; $(2) || { kill $$other; exit 1; }; wait $$other
 
 # One test is enough: xtask is built for it, and of the libraries only those of xtask.
 tested-xtask:

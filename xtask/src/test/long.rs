@@ -12,6 +12,7 @@ const PROGRAMS: &[&str] = &[
     "isolation",
     "linux_budget",
     "linux_coloring",
+    "overshoot",
     "torture",
     "tutorial",
 ];
@@ -41,10 +42,6 @@ const TESTS: &[(&str, &[&str])] = &[
         ],
     ),
     ("cli/memory_budgets", &["the_vcpus_of_a_vm_share_its_budget_and_its_credits"]),
-    (
-        "cli/overshoot",
-        &["links_add_what_is_counted_for_each", "serial_lines_add_what_is_counted_for_each"],
-    ),
     ("cli/own_guest", &["an_rtos_of_ones_own_is_proved", "two_vms_talk"]),
     ("cli/plan_input", &["times_near_overflow"]),
     ("cli/plan_random", &["what_is_planned_holds"]),
@@ -103,6 +100,7 @@ const TESTS: &[(&str, &[&str])] = &[
     ("tests/memory_budgets", &["budgets_that_end_at_once_end_once"]),
     ("tests/preemption", &["siblings_on_a_cpu_get_in_the_way_of_a_request"]),
     ("tests/sharing", &["every_kind_of_server_gives_its_budget"]),
+    ("tests/vllc", &["linux_sees_the_cache_of_its_colours"]),
 ];
 
 /// Returns the programs and tests of the lists that are not there. `listed` returns what a program, as `folder/name`, prints
