@@ -14,7 +14,9 @@ use crate::colors::{Colored, Run, Shortage, Stock, Wish};
 const STEP_MAX: u64 = (16 << 20) / PAGE;
 const STEP_MIN: u64 = (1 << 20) / PAGE;
 /// Linux can move pages to frames of other colours during a search. So often frames are looked for at most.
-const SEARCHES: usize = 3;
+const SEARCHES: usize = 10;
+/// Pages that lie elsewhere once they are pinned were moved by pinning, or by chance meanwhile. So often chance is taken for it.
+const PINNINGS: usize = 3;
 /// Mappings that this process can still make beside those of VMs.
 const SPARE_MAPPINGS: u64 = 4_096;
 
@@ -31,17 +33,17 @@ pub fn memories(
     let Some((_, Colored { geometry, .. }, _)) = colored.first() else {
         return Ok((Memories::new(), None));
     };
-    let mut pins = true;
+    let mut pinnings = 0;
     for _ in 1..SEARCHES {
         let (memories, mut audit) = search(&colored, *geometry, stops)?;
         if audit.lost()? > 0 {
             continue;
         }
-        if pins {
+        if pinnings < PINNINGS {
             audit.pin();
             // Linux moves what it pins out of zones that are to stay movable, to frames of any colour. There it is not pinned.
-            pins = audit.lost()? == 0;
-            if !pins {
+            if audit.lost()? > 0 {
+                pinnings += 1;
                 continue;
             }
         }
