@@ -77,7 +77,7 @@ impl Experiment {
 
     /// Returns the columns of results, which are the same at all points.
     pub fn columns(&self) -> Vec<Column> {
-        self.points.first().map(|point| point.kind.columns()).unwrap_or_default()
+        self.points.first().map(|point| point.kind.population().columns()).unwrap_or_default()
     }
 
     /// Returns the number of shards.

@@ -16,6 +16,21 @@ pub enum Kind {
     Servers(servers::Settings),
 }
 
+/// The random systems of one kind, with their parameters.
+pub trait Population {
+    /// Returns the parameters that a grid can have.
+    fn parameters(&self) -> &'static [&'static str];
+
+    /// Gives a parameter a value; says what was expected if it cannot have it.
+    fn set(&mut self, parameter: &str, value: &Scalar) -> Result<(), String>;
+
+    /// Returns the columns of results.
+    fn columns(&self) -> Vec<Column>;
+
+    /// Returns the worker that computes rows with these parameters.
+    fn worker(&self) -> Result<Box<dyn Worker>, Error>;
+}
+
 /// Draws and evaluates systems of one point, one after the other.
 pub trait Worker {
     /// Draws a system, to see whether that is possible.
@@ -26,40 +41,22 @@ pub trait Worker {
 }
 
 impl Kind {
-    /// Returns the parameters that a grid can have.
-    pub fn parameters(&self) -> &'static [&'static str] {
+    /// Returns what all kinds have.
+    pub fn population(&self) -> &dyn Population {
         match self {
-            Self::Allocation(_) => allocation::Settings::PARAMETERS,
-            Self::Locks(_) => locks::Settings::PARAMETERS,
-            Self::Servers(_) => servers::Settings::PARAMETERS,
+            Self::Allocation(settings) => settings,
+            Self::Locks(settings) => settings,
+            Self::Servers(settings) => settings,
         }
     }
 
-    /// Gives a parameter a value; says what was expected if it cannot have it.
-    pub fn set(&mut self, parameter: &str, value: &Scalar) -> Result<(), String> {
+    /// Returns the same, to be changed.
+    pub fn population_mut(&mut self) -> &mut dyn Population {
         match self {
-            Self::Allocation(settings) => settings.set(parameter, value),
-            Self::Locks(settings) => settings.set(parameter, value),
-            Self::Servers(settings) => settings.set(parameter, value),
+            Self::Allocation(settings) => settings,
+            Self::Locks(settings) => settings,
+            Self::Servers(settings) => settings,
         }
-    }
-
-    /// Returns the columns of results.
-    pub fn columns(&self) -> Vec<Column> {
-        match self {
-            Self::Allocation(settings) => settings.columns(),
-            Self::Locks(settings) => settings.columns(),
-            Self::Servers(settings) => settings.columns(),
-        }
-    }
-
-    /// Returns the worker that computes rows with these parameters.
-    pub fn worker(&self) -> Result<Box<dyn Worker>, Error> {
-        Ok(match self {
-            Self::Allocation(settings) => Box::new(settings.worker()?),
-            Self::Locks(settings) => Box::new(settings.worker()?),
-            Self::Servers(settings) => Box::new(settings.worker()?),
-        })
     }
 }
 

@@ -25,7 +25,7 @@ fn stream(point: usize, index: u64) -> u64 {
 
 /// Draws the first system of a point, to find out whether the point has systems.
 pub fn first(experiment: &Experiment, point: usize) -> Result<(), Error> {
-    let worker = experiment.points()[point].kind().worker();
+    let worker = experiment.points()[point].kind().population().worker();
     let mut worker = worker.map_err(|error| experiment.failed(point, 0, error))?;
     let drawn = worker.draws(experiment.seed(), stream(point, 0));
     drawn.map_err(|error| experiment.failed(point, 0, error))
@@ -43,7 +43,7 @@ impl Shard {
         stop: &AtomicBool,
     ) -> Result<Option<Self>, Error> {
         let (point, indices) = place(experiment, number)?;
-        let mut worker = experiment.points()[point].kind().worker()?;
+        let mut worker = experiment.points()[point].kind().population().worker()?;
         let mut rows = Vec::with_capacity((indices.end - indices.start) as usize);
         for index in indices {
             if stop.load(Ordering::SeqCst) {

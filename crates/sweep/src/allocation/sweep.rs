@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use taskgen::vcache::TABLE_3;
 
 use super::{Scheme, Solver, Systems};
-use crate::kind::{Worker, not_negative, range, within};
+use crate::kind::{Population, Worker, not_negative, range, within};
 use crate::table::{Cell, Column, Summarize};
 use crate::{Error, Scalar};
 
@@ -52,8 +52,14 @@ impl Settings {
         "deadline_percent",
         "reload_us",
     ];
+}
 
-    pub(crate) fn set(&mut self, parameter: &str, value: &Scalar) -> Result<(), String> {
+impl Population for Settings {
+    fn parameters(&self) -> &'static [&'static str] {
+        Self::PARAMETERS
+    }
+
+    fn set(&mut self, parameter: &str, value: &Scalar) -> Result<(), String> {
         match parameter {
             "vms" => self.vms = value.whole()?,
             "tasks" => self.tasks = [value.whole()?; 2],
@@ -67,7 +73,7 @@ impl Settings {
         Ok(())
     }
 
-    pub(crate) fn columns(&self) -> Vec<Column> {
+    fn columns(&self) -> Vec<Column> {
         let mut columns = vec![Column::new("comparable", Summarize::Share)];
         for scheme in &self.schemes {
             let name = scheme.to_string().replace('-', "_");
@@ -77,7 +83,7 @@ impl Settings {
         columns
     }
 
-    pub(crate) fn worker(&self) -> Result<Allocator, Error> {
+    fn worker(&self) -> Result<Box<dyn Worker>, Error> {
         within("vms", self.vms as u64, 1, 16)?;
         within("vcpus", self.vcpus as u64, 1, 64)?;
         range("tasks", self.tasks, 1, planner::TASKS_MAX as u64)?;
@@ -100,7 +106,7 @@ impl Settings {
             deadline_percent: self.deadline_percent,
             reload_us: self.reload_us,
         })?;
-        Ok(Allocator { solver, schemes: self.schemes.clone(), available })
+        Ok(Box::new(Allocator { solver, schemes: self.schemes.clone(), available }))
     }
 }
 

@@ -99,10 +99,10 @@ impl Reader {
         let mut grid = Vec::new();
         for (name, axis) in axes {
             let parameter = name.get_ref();
-            if !kind.parameters().contains(&parameter.as_str()) {
+            if !kind.population().parameters().contains(&parameter.as_str()) {
                 let message = format!("a grid cannot have `{parameter}` here");
                 self.wrong("unknown-key", name.span(), message);
-                let help = format!("parameters are {}", kind.parameters().join(", "));
+                let help = format!("parameters are {}", kind.population().parameters().join(", "));
                 if let Some(mistake) = self.mistakes.pop() {
                     self.mistakes.push(mistake.help(help));
                 }
@@ -110,7 +110,7 @@ impl Reader {
             }
             let values = axis.get_ref().values().and_then(|values| {
                 let mut tried = kind.clone();
-                values.iter().try_for_each(|value| tried.set(parameter, value))?;
+                values.iter().try_for_each(|value| tried.population_mut().set(parameter, value))?;
                 Ok(values)
             });
             match values {
@@ -179,7 +179,7 @@ fn point(kind: &Kind, grid: &[(String, Vec<Scalar>, Range<usize>)], number: usiz
         let value = all[rest % all.len()].clone();
         rest /= all.len();
         // Each value was tried before.
-        let _ = kind.set(parameter, &value);
+        let _ = kind.population_mut().set(parameter, &value);
         values.push(value);
     }
     values.reverse();

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use taskgen::vmpcp::{Parameters, TABLE_1};
 
 use super::{Analysis, Evaluator, Scheme, draw};
-use crate::kind::{Worker, not_negative, range, within};
+use crate::kind::{Population, Worker, not_negative, range, within};
 use crate::table::{Cell, Column, Summarize};
 use crate::{Error, Scalar};
 
@@ -69,8 +69,14 @@ impl Settings {
         "section_us",
         "vcpu_period_us",
     ];
+}
 
-    pub(crate) fn set(&mut self, parameter: &str, value: &Scalar) -> Result<(), String> {
+impl Population for Settings {
+    fn parameters(&self) -> &'static [&'static str] {
+        Self::PARAMETERS
+    }
+
+    fn set(&mut self, parameter: &str, value: &Scalar) -> Result<(), String> {
         match parameter {
             "pcpus" => self.pcpus = value.whole()?,
             "vcpus_per_pcpu" => self.vcpus_per_pcpu = value.whole()?,
@@ -84,7 +90,7 @@ impl Settings {
         Ok(())
     }
 
-    pub(crate) fn columns(&self) -> Vec<Column> {
+    fn columns(&self) -> Vec<Column> {
         let of = |scheme: &Scheme| {
             let name = name(scheme);
             let ok = Column::new(format!("{name}_ok"), Summarize::Share);
@@ -93,7 +99,7 @@ impl Settings {
         self.schemes.iter().flat_map(of).collect()
     }
 
-    pub(crate) fn worker(&self) -> Result<Judge, Error> {
+    fn worker(&self) -> Result<Box<dyn Worker>, Error> {
         within("pcpus", self.pcpus as u64, 1, 64)?;
         within("vcpus_per_pcpu", self.vcpus_per_pcpu as u64, 1, 16)?;
         within("tasks_per_vcpu", self.tasks_per_vcpu as u64, 1, 64)?;
@@ -117,12 +123,12 @@ impl Settings {
             section: policy::time::Duration(self.section_us * 1_000),
         };
         let vcpu_period = Duration(self.vcpu_period_us * 1_000);
-        Ok(Judge {
+        Ok(Box::new(Judge {
             parameters,
             vcpu_period,
             schemes: self.schemes.clone(),
             evaluator: Evaluator::new(),
-        })
+        }))
     }
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use taskgen::Random;
 
 use super::{Parameters, evaluate};
-use crate::kind::{Worker, not_negative, range, within};
+use crate::kind::{Population, Worker, not_negative, range, within};
 use crate::table::{Cell, Column, Summarize};
 use crate::{Error, Scalar, server_kind};
 
@@ -48,8 +48,14 @@ impl Settings {
     /// Parameters that a grid can have.
     pub const PARAMETERS: &[&str] =
         &["vcpus", "tasks_per_vcpu", "utilization", "vcpu_period_us", "server", "grain_us"];
+}
 
-    pub(crate) fn set(&mut self, parameter: &str, value: &Scalar) -> Result<(), String> {
+impl Population for Settings {
+    fn parameters(&self) -> &'static [&'static str] {
+        Self::PARAMETERS
+    }
+
+    fn set(&mut self, parameter: &str, value: &Scalar) -> Result<(), String> {
         match parameter {
             "vcpus" => self.vcpus = value.whole()?,
             "tasks_per_vcpu" => self.tasks_per_vcpu = value.whole()?,
@@ -70,7 +76,7 @@ impl Settings {
         Ok(())
     }
 
-    pub(crate) fn columns(&self) -> Vec<Column> {
+    fn columns(&self) -> Vec<Column> {
         let mut columns = vec![
             Column::new("planned_ok", Summarize::Share),
             Column::new("schedulable_ok", Summarize::Share),
@@ -87,7 +93,7 @@ impl Settings {
         columns
     }
 
-    pub(crate) fn worker(&self) -> Result<Evaluation, Error> {
+    fn worker(&self) -> Result<Box<dyn Worker>, Error> {
         within("vcpus", self.vcpus as u64, 1, 64)?;
         within("tasks_per_vcpu", self.tasks_per_vcpu as u64, 1, policy::task::TASKS_MAX as u64)?;
         not_negative("utilization", self.utilization)?;
@@ -104,7 +110,7 @@ impl Settings {
         };
         let grain = Duration(self.grain_us * 1_000);
         let simulate = Duration(self.simulate_ms * 1_000_000);
-        Ok(Evaluation { parameters, server: self.server, grain, simulate })
+        Ok(Box::new(Evaluation { parameters, server: self.server, grain, simulate }))
     }
 }
 
