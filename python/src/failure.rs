@@ -46,9 +46,7 @@ impl From<lab::Failure> for Failure {
         match failure {
             lab::Failure::Mistakes(errors) => Self::Mistakes(errors),
             lab::Failure::NoPlan(errors) => Self::NoPlan(errors),
-            lab::Failure::Message { code: "cannot-read" | "cannot-write" | "output", text } => {
-                Self::File(text)
-            }
+            lab::Failure::File { text, .. } => Self::File(text),
             lab::Failure::Message { text, .. } => Self::Text(text),
         }
     }

@@ -75,7 +75,7 @@ fn beside(file: &Path, target: Target) -> PathBuf {
 
 fn failed(folder: &Path, error: &std::io::Error) -> Failure {
     let folder = folder.display();
-    Failure::new(
+    Failure::file(
         "output",
         format!("cannot create the folder {folder}: {error}\nhelp: name another with `-o DIR`"),
     )

@@ -33,6 +33,11 @@ impl Failure {
         Self::Lab(lab::Failure::new(code, error))
     }
 
+    /// A failure of a file or folder out of any error.
+    pub fn file(code: &'static str, error: impl ToString) -> Self {
+        Self::Lab(lab::Failure::file(code, error))
+    }
+
     /// Shows the failure of a command, which may have a verdict on a file; returns the exit status.
     pub fn report(self, format: Format, judged: Option<(&'static str, &Path)>) -> Status {
         let status = match &self {
@@ -65,7 +70,9 @@ impl Failure {
             Self::Lab(lab::Failure::Mistakes(errors) | lab::Failure::NoPlan(errors)) => {
                 errors.entries()
             }
-            Self::Lab(lab::Failure::Message { code, text }) => vec![entry(code, text)],
+            Self::Lab(lab::Failure::File { code, text } | lab::Failure::Message { code, text }) => {
+                vec![entry(code, text)]
+            }
             Self::Impossible(text) => vec![entry("impossible", text)],
             Self::Interrupted(_, text) => vec![entry("interrupted", text)],
             Self::Pipe => Vec::new(),
@@ -79,7 +86,8 @@ impl Failure {
                     if output::errors_are_colored() { Style::Colored } else { Style::Plain };
                 errors.render(style)
             }
-            Self::Lab(lab::Failure::Message { text, .. }) | Self::Impossible(text) => {
+            Self::Lab(lab::Failure::File { text, .. } | lab::Failure::Message { text, .. })
+            | Self::Impossible(text) => {
                 format!("error: {text}\n")
             }
             Self::Interrupted(_, text) => format!("{text}\n"),

@@ -117,5 +117,5 @@ pub fn sim(options: &SimOptions, as_json: bool) -> Result<Status, Failure> {
 }
 
 fn cannot_write(path: &Path, error: std::io::Error) -> Failure {
-    Failure::new("cannot-write", format!("cannot write {}: {error}", path.display()))
+    Failure::file("cannot-write", format!("cannot write {}: {error}", path.display()))
 }

@@ -257,7 +257,7 @@ impl Experiment {
 /// Reads a file of an experiment.
 pub fn read<T: DeserializeOwned>(file: &Path) -> Result<T, Failure> {
     let text = fs::read_to_string(file).map_err(|error| {
-        Failure::new("cannot-read", format!("cannot read {}: {error}", file.display()))
+        Failure::file("cannot-read", format!("cannot read {}: {error}", file.display()))
     })?;
     toml::from_str(&text).map_err(|error| {
         Failure::new("experiment", format!("{}: {}", file.display(), error.to_string().trim_end()))

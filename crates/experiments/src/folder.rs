@@ -29,7 +29,7 @@ pub fn find() -> Result<PathBuf, Failure> {
 /// Names and titles of the experiments in a folder, sorted by name, 7 before 10.
 pub fn list(folder: &Path) -> Result<Vec<(String, String)>, Failure> {
     let cannot =
-        |error| Failure::new("cannot-read", format!("cannot read {}: {error}", folder.display()));
+        |error| Failure::file("cannot-read", format!("cannot read {}: {error}", folder.display()));
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).map_err(cannot)? {
         let entry = entry.map_err(cannot)?;

@@ -119,7 +119,7 @@ impl<'a> Results<'a> {
             WholeFile::write(&file, text.as_bytes()).map_err(|error| cannot_write(&file, &error))
         };
         std::fs::create_dir_all(&folder).map_err(|error| cannot_write(&folder, &error))?;
-        put(DATA, &self.data().map_err(|error| Failure::new("output", error))?)?;
+        put(DATA, &self.data().map_err(|error| Failure::file("output", error))?)?;
         let plan = &self.experiment.plan;
         for (svg, (_, file)) in plan.draw(&self.values)?.iter().zip(plan.figures(&self.values)) {
             put(&file, svg)?;
@@ -337,5 +337,5 @@ fn has_complete(folder: &Path) -> bool {
 
 /// A file of results that cannot be written.
 pub fn cannot_write(file: &Path, error: &io::Error) -> Failure {
-    Failure::new("output", format!("cannot write {}: {error}", file.display()))
+    Failure::file("output", format!("cannot write {}: {error}", file.display()))
 }

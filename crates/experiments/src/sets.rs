@@ -145,9 +145,8 @@ pub fn run<P: Problem>(
 }
 
 fn failure(error: Error) -> Failure {
-    let code = match error {
-        Error::File { .. } | Error::Busy { .. } => "output",
-        _ => "experiment",
-    };
-    Failure::new(code, error)
+    match error {
+        Error::File { .. } | Error::Busy { .. } => Failure::file("output", error),
+        _ => Failure::new("experiment", error),
+    }
 }

@@ -165,7 +165,7 @@ pub fn write<'a>(
         let svg = gantt::svg(&trace, Some(start), Some(until));
         let svg = svg.map_err(|error| Failure::new("figure", error))?;
         let mut perfetto = Vec::new();
-        let failed = |error| Failure::new("output", format!("{}: {error}", folder.display()));
+        let failed = |error| Failure::file("output", format!("{}: {error}", folder.display()));
         perfetto::write(&trace, &mut perfetto).map_err(failed)?;
         std::fs::create_dir_all(folder).map_err(failed)?;
         WholeFile::write(&folder.join(format!("{file}.svg")), svg.as_bytes()).map_err(failed)?;

@@ -134,5 +134,5 @@ fn remove_makefile(folder: &Path) -> Result<(), Failure> {
         return Err(Failure::new("another-makefile", text));
     }
     std::fs::remove_file(&makefile)
-        .map_err(|error| Failure::new("cannot-write", format!("cannot remove {shown}: {error}")))
+        .map_err(|error| Failure::file("cannot-write", format!("cannot remove {shown}: {error}")))
 }

@@ -11,9 +11,16 @@ pub enum Failure {
     Mistakes(Errors),
     /// No plan was found for what a description leaves open: the answer is no.
     NoPlan(Errors),
+    /// A file or folder cannot be read or written.
+    File {
+        /// Such as `cannot-read`, for documents.
+        code: &'static str,
+        /// The message, and `help: ...` on a line of its own.
+        text: String,
+    },
     /// Another failure, with the stable name of its kind.
     Message {
-        /// Such as `cannot-read`, for documents.
+        /// Such as `no-memory`, for documents.
         code: &'static str,
         /// The message, and `help: ...` on a line of its own.
         text: String,
@@ -25,13 +32,18 @@ impl Failure {
     pub fn new(code: &'static str, error: impl ToString) -> Self {
         Self::Message { code, text: error.to_string() }
     }
+
+    /// Returns a failure of a file or folder out of any error.
+    pub fn file(code: &'static str, error: impl ToString) -> Self {
+        Self::File { code, text: error.to_string() }
+    }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Mistakes(errors) | Self::NoPlan(errors) => errors.fmt(f),
-            Self::Message { text, .. } => f.write_str(text),
+            Self::File { text, .. } | Self::Message { text, .. } => f.write_str(text),
         }
     }
 }
@@ -50,10 +62,9 @@ impl From<image::Error> for Failure {
 
 impl From<qemu::Error> for Failure {
     fn from(error: qemu::Error) -> Self {
-        let code = match error {
-            qemu::Error::Log { .. } => "cannot-write",
-            _ => "qemu",
-        };
-        Self::new(code, error)
+        match error {
+            qemu::Error::Log { .. } => Self::file("cannot-write", error),
+            _ => Self::new("qemu", error),
+        }
     }
 }

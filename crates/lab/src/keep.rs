@@ -37,7 +37,7 @@ pub fn other(path: &Path, bytes: &[u8], help: &str) -> Result<(), Failure> {
     }
     let message =
         format!("{} is there already, and nothing is replaced\nhelp: {help}", path.display());
-    Err(Failure::new("output", message))
+    Err(Failure::file("output", message))
 }
 
 fn unless_one_of<'f>(
@@ -53,5 +53,5 @@ fn unless_one_of<'f>(
     }
     let target = target.display();
     let text = format!("{target} is {what}: it would be replaced\nhelp: name another file");
-    Err(Failure::new("output", text))
+    Err(Failure::file("output", text))
 }

@@ -137,7 +137,7 @@ pub fn bytes_or_standard_input(file: &Path) -> Result<Vec<u8>, Failure> {
     }
     let mut bytes = Vec::new();
     io::stdin().lock().read_to_end(&mut bytes).map_err(|error| {
-        Failure::new("cannot-read", format!("cannot read the standard input: {error}"))
+        Failure::file("cannot-read", format!("cannot read the standard input: {error}"))
     })?;
     Ok(bytes)
 }
@@ -348,6 +348,6 @@ fn bytes(file: &Path) -> Result<Vec<u8>, Failure> {
             io::ErrorKind::IsADirectory => "\nhelp: name a file in it",
             _ => "",
         };
-        Failure::new("cannot-read", format!("cannot read {}: {error}{help}", file.display()))
+        Failure::file("cannot-read", format!("cannot read {}: {error}{help}", file.display()))
     })
 }

@@ -91,7 +91,7 @@ impl NewTrace {
     pub fn create(path: &Path, what: What) -> Result<Self, Failure> {
         WholeFile::remove_abandoned(path);
         let out = WholeFile::create(path).map_err(|error| {
-            Failure::new("cannot-write", format!("cannot write {}: {error}", path.display()))
+            Failure::file("cannot-write", format!("cannot write {}: {error}", path.display()))
         })?;
         Ok(Self { path: path.to_owned(), what, out, live: None })
     }
@@ -181,7 +181,7 @@ impl Drop for Recording {
 pub fn read_trace(path: &Path) -> Result<Trace, Failure> {
     let name = path.display();
     let file = File::open(path)
-        .map_err(|error| Failure::new("cannot-read", format!("cannot read {name}: {error}")))?;
+        .map_err(|error| Failure::file("cannot-read", format!("cannot read {name}: {error}")))?;
     Trace::read(BufReader::new(file)).map_err(|error| unreadable(path, error))
 }
 
@@ -194,7 +194,9 @@ pub fn open_trace(path: &Path) -> Result<TraceFile, Failure> {
 pub fn unreadable(path: &Path, error: ReadError) -> Failure {
     let name = path.display();
     match error {
-        ReadError::Io(error) => Failure::new("cannot-read", format!("cannot read {name}: {error}")),
+        ReadError::Io(error) => {
+            Failure::file("cannot-read", format!("cannot read {name}: {error}"))
+        }
         error => Failure::new("not-a-trace", format!("{name}: {error}")),
     }
 }

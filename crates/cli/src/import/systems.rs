@@ -101,7 +101,7 @@ pub fn jailhouse(options: &JailhouseOptions, as_json: bool) -> Result<Status, Fa
 fn once<'f>(files: impl Iterator<Item = &'f PathBuf>) -> Result<(), Failure> {
     if files.filter(|it| *it == Path::new("-")).count() > 1 {
         let message = "the standard input (`-`) is named twice\nhelp: name files for the others";
-        return Err(Failure::new("cannot-read", message));
+        return Err(Failure::file("cannot-read", message));
     }
     Ok(())
 }

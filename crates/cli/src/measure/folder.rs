@@ -20,7 +20,7 @@ impl Folder {
     pub fn create(path: &Path) -> Result<Self, Failure> {
         refuse_other_results(path, Kind::Measure, None)?;
         fs::create_dir_all(path).map_err(|error| {
-            Failure::new("output", format!("cannot create {}: {error}", path.display()))
+            Failure::file("output", format!("cannot create {}: {error}", path.display()))
         })?;
         Ok(Self(path.to_owned()))
     }
@@ -33,7 +33,7 @@ impl Folder {
     /// Writes all files; `document` is the report for programs.
     pub fn write(&self, report: &Report, document: &impl Serialize) -> Result<(), Failure> {
         let mut document = serde_json::to_string_pretty(document)
-            .map_err(|error| Failure::new("output", error))?;
+            .map_err(|error| Failure::file("output", error))?;
         document.push('\n');
         self.put("results.json", &document)?;
         self.put("results.csv", &rows::csv(report)?)?;
@@ -44,7 +44,7 @@ impl Folder {
     fn put(&self, name: &str, content: &str) -> Result<(), Failure> {
         let path = self.0.join(name);
         WholeFile::write(&path, content.as_bytes()).map_err(|error| {
-            Failure::new("output", format!("cannot write {}: {error}", path.display()))
+            Failure::file("output", format!("cannot write {}: {error}", path.display()))
         })
     }
 }

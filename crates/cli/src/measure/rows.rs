@@ -34,7 +34,7 @@ struct Line<'a> {
 /// A line for each row of a report, and a heading.
 pub fn csv(report: &Report) -> Result<String, Failure> {
     let failed =
-        |error: String| Failure::new("output", format!("cannot make results.csv: {error}"));
+        |error: String| Failure::file("output", format!("cannot make results.csv: {error}"));
     let mut writer = csv::Writer::from_writer(Vec::new());
     for context in &report.contexts {
         for test in &context.tests {

@@ -69,7 +69,7 @@ fn write(folder: &Path, plans: &[(System, Point)]) -> Result<Vec<Option<PathBuf>
         return Err(Failure::new("no-folder", text));
     }
     std::fs::create_dir_all(folder).map_err(|error| {
-        Failure::new("output", format!("cannot make {}: {error}", folder.display()))
+        Failure::file("output", format!("cannot make {}: {error}", folder.display()))
     })?;
     let each = plans.iter().enumerate().map(|(index, (system, _))| {
         let ending = written::ending(system);

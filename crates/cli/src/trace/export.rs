@@ -132,7 +132,7 @@ impl Error {
             (Self::Io(error), None) => error.into(),
             (Self::Io(error), Some(target)) => {
                 let name = target.display();
-                Failure::new("cannot-write", format!("cannot write {name}: {error}"))
+                Failure::file("cannot-write", format!("cannot write {name}: {error}"))
             }
         }
     }

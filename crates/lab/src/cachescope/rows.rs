@@ -14,6 +14,6 @@ use crate::failure::Failure;
 pub fn rows<T: DeserializeOwned>(file: &Path) -> Result<Vec<T>, Failure> {
     let rows = csv::Reader::from_path(file).and_then(|mut file| file.deserialize().collect());
     rows.map_err(|error: csv::Error| {
-        Failure::new("cannot-read", format!("cannot read {}: {error}", file.display()))
+        Failure::file("cannot-read", format!("cannot read {}: {error}", file.display()))
     })
 }

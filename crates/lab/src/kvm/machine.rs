@@ -118,7 +118,7 @@ fn guest(system: &System, vm: &Vm) -> Result<Guest, Failure> {
         let (name, path) = (&vm.name, path.display());
         let text =
             format!("cannot read {path}, the kernel of VM `{name}`: {error}\nhelp: {advice}");
-        Failure::new("cannot-read", text)
+        Failure::file("cannot-read", text)
     })?;
     let (load, size) = (vm.boot.kernel.load.0, vm.memory_size().0);
     if file.len() as u64 > RAM.saturating_add(size).saturating_sub(load) {

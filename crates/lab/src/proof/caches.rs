@@ -152,5 +152,5 @@ fn by_color(counts: impl Iterator<Item = (usize, u64)>) -> Vec<u64> {
 }
 
 fn cannot_read(file: &Path, error: &dyn std::fmt::Display) -> Failure {
-    Failure::new("cannot-read", format!("cannot read {}: {error}", file.display()))
+    Failure::file("cannot-read", format!("cannot read {}: {error}", file.display()))
 }

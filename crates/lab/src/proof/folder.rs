@@ -165,7 +165,7 @@ fn refuse_others(path: &Path, is_wanted: impl Fn(&str) -> bool) -> Result<(), Fa
                 "{} is in the way: it is {what}\nhelp: move it, or name another folder with `-o`",
                 place.display()
             );
-            return Err(Failure::new("output", text));
+            return Err(Failure::file("output", text));
         }
     }
     Ok(())
@@ -185,7 +185,7 @@ fn all_or_nothing(moves: &[(PathBuf, PathBuf)]) -> io::Result<()> {
 }
 
 fn cannot_write(path: &Path, error: &dyn std::fmt::Display) -> Failure {
-    Failure::new("output", format!("cannot write {}: {error}", path.display()))
+    Failure::file("output", format!("cannot write {}: {error}", path.display()))
 }
 
 #[cfg(test)]

@@ -159,7 +159,7 @@ fn sha256(bytes: &[u8]) -> String {
 
 fn digest(purpose: &str, path: &Path) -> Result<File, Failure> {
     let bytes = fs::read(path).map_err(|error| {
-        Failure::new("cannot-read", format!("cannot read {}: {error}", path.display()))
+        Failure::file("cannot-read", format!("cannot read {}: {error}", path.display()))
     })?;
     Ok(File { purpose: purpose.into(), name: path.display().to_string(), sha256: sha256(&bytes) })
 }

@@ -208,13 +208,13 @@ fn write(
         let mut plan = system.plan.clone();
         let place = folder.place(name);
         plan.move_files(&system.folder, load::folder(&place)).map_err(|error| {
-            Failure::new("output", format!("cannot write {}: {error}", place.display()))
+            Failure::file("output", format!("cannot write {}: {error}", place.display()))
         })?;
         folder.write(name, plan.to_dts().as_bytes())?;
     }
     let document = Document::new(proof, page);
     let mut results =
-        serde_json::to_string_pretty(&document).map_err(|it| Failure::new("output", it))?;
+        serde_json::to_string_pretty(&document).map_err(|it| Failure::file("output", it))?;
     results.push('\n');
     folder.write(RESULTS, results.as_bytes())?;
     folder.write(PAGE, proof.html().as_bytes())?;

@@ -156,7 +156,7 @@ fn modified(path: &Path) -> u64 {
 
 /// Returns why a file or folder of results is not read.
 pub fn cannot_read(path: &Path, error: &io::Error) -> Failure {
-    Failure::new("cannot-read", format!("cannot read {}: {error}", path.display()))
+    Failure::file("cannot-read", format!("cannot read {}: {error}", path.display()))
 }
 
 fn no_results(message: &str) -> Failure {

@@ -89,7 +89,7 @@ impl Folder {
                  help: name another folder",
                 path.display()
             );
-            return Err(Failure::new("output", message));
+            return Err(Failure::file("output", message));
         }
         let damaged = |why: String| {
             let message = format!(
@@ -244,5 +244,5 @@ fn is_page(path: &str) -> bool {
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> Failure {
-    Failure::new("output", format!("cannot write {}: {error}", path.display()))
+    Failure::file("output", format!("cannot write {}: {error}", path.display()))
 }

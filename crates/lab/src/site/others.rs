@@ -38,7 +38,7 @@ pub fn refuse_other_results(
         "{} has {of}\nhelp: name another folder with `-o`, or remove this one",
         folder.display()
     );
-    Err(Failure::new("output", message))
+    Err(Failure::file("output", message))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub fn of_failure(command: &'static str, file: &str, failure: &Failure) -> Verdi
         Failure::NoPlan(errors) => {
             ("no plan", errors.iter().map(|it| mistake(file, Rule::Plan, it)).collect())
         }
-        Failure::Message { code, text } => {
+        Failure::File { code, text } | Failure::Message { code, text } => {
             let row = Row::new(Rule::Input(code), file);
             ("bad input", vec![row.fails_if(text.lines())])
         }
