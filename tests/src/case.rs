@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use abi::image::{ConsoleKind, PLAN_BLOB};
+use abi::limits::PAGE_BYTES;
 use abi::trace::Record;
 use image::{Blob, EarlyConsole, Image, pack};
 use lab::board::board;
@@ -14,8 +15,6 @@ use system::plan::{self, Plan};
 use trace::rings::Rings;
 
 use crate::{Run, Vm, hypervisor, scratch};
-
-const PAGE_BYTES: usize = 4096;
 
 /// A system of a test, if nothing else is said on QEMU's `virt` with a GICv3 and four CPUs.
 #[derive(Clone, Debug)]
@@ -242,7 +241,7 @@ fn ram(plan: &Plan, board: &Board) -> SharedRam {
 /// The last records of each PCPU.
 fn traces(ram: &SharedRam, plan: &Plan) -> Vec<Vec<Record>> {
     let own = &plan.platform.hypervisor;
-    let pages = (own.start.0..own.start.0 + own.size.0).step_by(PAGE_BYTES);
+    let pages = (own.start.0..own.start.0 + own.size.0).step_by(PAGE_BYTES as usize);
     let rings = Rings::find(ram, pages);
     let mut rings = rings.expect("the RAM can be read").expect("the hypervisor names its rings");
     let mut traces = vec![Vec::new(); rings.count()];

@@ -4,7 +4,7 @@ use policy::color::{ColorSet, Geometry};
 use system::plan::Plan;
 
 /// Bytes of a page of the systems that a plan is exported to.
-pub const PAGE: u64 = 4096;
+pub const PAGE: u64 = system::plan::PAGE.0;
 
 /// Contiguous colours of single pages.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

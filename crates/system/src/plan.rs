@@ -18,7 +18,8 @@ mod tree;
 mod write;
 
 pub use abi::limits::{ANALYZED_MAX, ANALYZED_VCPUS_MAX, COUNT_MAX};
-pub(crate) use check::{PAGE, VM_NAME_HELP};
+pub use check::PAGE;
+pub(crate) use check::VM_NAME_HELP;
 pub use check::{check, is_vm_name};
 pub use coloring::frames_needed;
 pub(crate) use coloring::virtual_cache;

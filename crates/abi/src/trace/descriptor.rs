@@ -18,7 +18,7 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"BLKTRACE");
 /// Version of the layout and of the kinds of records.
 pub const VERSION: u64 = 2;
 /// Bytes of the page, and of those of the rings.
-pub const PAGE_BYTES: usize = 4096;
+pub const PAGE_BYTES: usize = crate::limits::PAGE_BYTES as usize;
 /// Words of the page.
 pub const WORDS: usize = PAGE_BYTES / 8;
 /// Most pages on which a ring lies, in which it may begin and end anywhere.

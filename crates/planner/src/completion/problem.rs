@@ -5,14 +5,12 @@ use analysis::{Duration, LONGEST};
 use policy::color::ColorSet;
 use system::description::{self, System, Wcet};
 use system::diagnostic::{Diagnostic, Errors};
-use system::plan::{Class, HYPERVISOR_MEMORY, frames_needed};
+use system::plan::{Class, HYPERVISOR_MEMORY, PAGE, frames_needed};
 
 use super::{cannot_plan, coarse};
 use crate::search::Planned;
 use crate::{Coloring, Error, Evaluator, Setting, Slot, Task, Test, Vm, mask};
 
-/// Bytes of a page.
-const PAGE: u64 = 4096;
 /// The period of a VCPU that has a PCPU of its own: every period is equally good.
 const ALONE: Duration = Duration(1_000_000);
 /// Budgets are multiples of this.
@@ -284,8 +282,8 @@ fn colors_for_memory(system: &System, vm: &description::Vm, all: usize) -> usize
     let hypervisor = system.hypervisor_memory.as_ref().map_or(HYPERVISOR_MEMORY, |it| it.value);
     let banks = system.platform.value.memory.iter().map(|bank| bank.size.get());
     let largest = banks.max().unwrap_or(0).saturating_sub(hypervisor.get());
-    let of_each = (largest / PAGE / all.max(1) as u64).max(1);
-    let pool = vm.extra.as_ref().map_or(0, |extra| extra.memory.value.get() / PAGE);
+    let of_each = (largest / PAGE.0 / all.max(1) as u64).max(1);
+    let pool = vm.extra.as_ref().map_or(0, |extra| extra.memory.value.get() / PAGE.0);
     let needed = frames_needed(vm.memory.value, u32::try_from(pool).unwrap_or(u32::MAX));
     usize::try_from(needed.div_ceil(of_each)).unwrap_or(usize::MAX).max(1)
 }

@@ -21,7 +21,7 @@ use super::{COUNT_MAX, Plan, RESOURCES_MAX};
 use crate::diagnostic::{Diagnostic, Errors};
 
 /// Alignment of every region.
-pub(crate) const PAGE: Bytes = Bytes(PAGE_BYTES);
+pub const PAGE: Bytes = Bytes(PAGE_BYTES);
 
 /// Checks all rules.
 ///
