@@ -191,7 +191,7 @@ demo: build cachescope ## Prove that a rover's deadlines hold with isolation and
 msrv: setup ## Build all but tests with the oldest compiler that Cargo.toml allows (needs a network the first time)
 	rustup toolchain install $(MSRV) --profile minimal --target aarch64-unknown-none-softfloat --no-self-update
 	cargo +$(MSRV) check --locked --workspace --exclude bulkhead-interleavings --target-dir target/msrv
-	cargo +$(MSRV) check --locked --package bulkhead-hypervisor --package bulkhead-rt --profile bare \
+	cargo +$(MSRV) check --locked --package bulkhead-hypervisor --package bulkhead-programs --profile bare \
 		--target aarch64-unknown-none-softfloat --target-dir target/msrv
 	cargo +$(MSRV) check --locked --manifest-path cachescope/Cargo.toml --workspace --target-dir target/msrv
 	cargo +$(MSRV) check --locked $(PYTHON) --target-dir target/msrv

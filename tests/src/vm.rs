@@ -24,7 +24,7 @@ impl Vm {
         self
     }
 
-    /// A guest of `guests/rt` called like the program: `rt-beacon` becomes VM `beacon`.
+    /// A guest of `guests/programs` called like the program: `rt-beacon` becomes VM `beacon`.
     pub fn rt(program: &str) -> Self {
         let kernel = crate::project().join(format!("build/guests/{program}.bin"));
         let name = program.trim_start_matches("rt-");

@@ -2,7 +2,7 @@
 //! once, whatever the order.
 //!
 //! The guests sweep each pair of them across each other, instruction by instruction, and then all of
-//! them by chance (`guests/rt/src/coincidence.rs`).
+//! them by chance (`guests/programs/src/coincidence.rs`).
 
 use tests::{Case, Run, Vm};
 

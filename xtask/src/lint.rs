@@ -5,7 +5,7 @@ use image::checkout::X86_GUESTS;
 
 use crate::cargo;
 use crate::toolchain::{self, Toolchain};
-use crate::workspace::{GUESTS, HYPERVISOR, Workspace};
+use crate::workspace::{GUEST_LIBRARY, GUESTS, HYPERVISOR, Workspace};
 
 /// Fails on any warning.
 pub fn run(workspace: &Workspace) -> Result<()> {
@@ -46,7 +46,7 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     }
     let mut bare = toolchain.cargo("clippy");
     bare.current_dir(workspace.root())
-        .args(["--package", HYPERVISOR, "--package", GUESTS])
+        .args(["--package", HYPERVISOR, "--package", GUEST_LIBRARY, "--package", GUESTS])
         .args(["--", "--deny", "warnings"]);
     cargo::run(bare)?;
 

@@ -7,7 +7,9 @@ use anyhow::{Context, Result};
 /// Package of the hypervisor.
 pub const HYPERVISOR: &str = "bulkhead-hypervisor";
 /// Package of the bare-metal guests.
-pub const GUESTS: &str = "bulkhead-rt";
+pub const GUESTS: &str = "bulkhead-programs";
+/// Package of the library that guests use.
+pub const GUEST_LIBRARY: &str = "bulkhead-rt";
 
 /// The work tree.
 pub struct Workspace {

@@ -13,7 +13,7 @@ const MADE: [(&str, &str); 6] = [
     ("build/linux/measure.cpio", "measure-aarch64"),
 ];
 /// The package of the bare-metal guests, which lists them.
-const GUESTS: &str = "guests/rt/Cargo.toml";
+const GUESTS: &str = "guests/programs/Cargo.toml";
 /// Guests that are also built for Linux/KVM on x86-64.
 pub const X86_GUESTS: [&str; 3] = ["rt-busy", "rt-cache", "rt-tasks"];
 

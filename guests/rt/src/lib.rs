@@ -7,8 +7,7 @@
 //! On x86-64 (the folder `x86`) there are no interrupts and no devices: a guest asks for the time, and calls
 //! ([`abi::kvm`]). What needs more is there on AArch64 only.
 //!
-//! A guest is a program with [`guest!`]. The test guests are programs of this package, which use the library as any other
-//! guest does: `src/guests/rt-NAME.rs` is the program, and its module `NAME` does the work.
+//! A guest is a program with [`guest!`]. Those of examples and tests are in another package, `guests/programs`.
 
 #![cfg_attr(target_os = "none", no_std)]
 // Allowed for what touches the machine, and nowhere else.
@@ -19,19 +18,14 @@ pub mod bell;
 pub mod bootargs;
 pub mod cache;
 pub mod channel;
-pub mod coincidence;
 #[cfg(not(all(target_os = "none", target_arch = "x86_64")))]
 pub mod coloring;
-pub mod leeches;
-pub mod permutation;
 pub mod polled;
 pub mod program;
 pub mod random;
 pub mod statistics;
-pub mod sweep;
 pub mod taskset;
 pub mod time;
-pub mod wild;
 
 #[cfg(all(target_os = "none", target_arch = "aarch64"))]
 pub mod alarm;
@@ -40,8 +34,6 @@ pub mod alarm;
 pub mod arch;
 #[cfg(all(target_os = "none", target_arch = "aarch64"))]
 pub mod arguments;
-#[cfg(all(target_os = "none", target_arch = "aarch64"))]
-pub mod checks;
 #[cfg(target_os = "none")]
 pub mod console;
 #[cfg(all(target_os = "none", target_arch = "aarch64"))]
@@ -93,14 +85,5 @@ macro_rules! guest {
             eprintln!("This is a guest: `cargo xtask build guests` builds it for the machine that it runs on.");
             std::process::exit(2);
         }
-    };
-}
-
-/// As [`guest!`], for the guest that measures exits.
-#[cfg(not(target_os = "none"))]
-#[macro_export]
-macro_rules! measurement_guest {
-    ($main:path) => {
-        $crate::guest!($main);
     };
 }

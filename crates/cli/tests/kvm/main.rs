@@ -288,7 +288,7 @@ fn what_is_not_there_under_kvm_is_refused() {
         assert!(!log.exists());
     }
     let checkout = tempfile::tempdir().expect("a folder");
-    let guests = checkout.path().join("guests/rt");
+    let guests = checkout.path().join("guests/programs");
     std::fs::create_dir_all(&guests).expect("a folder");
     for file in [checkout.path().join("Makefile"), guests.join("Cargo.toml")] {
         std::fs::write(file, "").expect("a file");

@@ -129,7 +129,7 @@ fn where_linux_is_missing_another_template_is_chosen_or_named() {
 
     // In a checkout `make build` makes Linux.
     write(&sandbox, "Makefile", "");
-    write(&sandbox, "guests/rt/Cargo.toml", "");
+    write(&sandbox, "guests/programs/Cargo.toml", "");
     let result = sandbox.bulkhead(&["init", "c", "--template", "rover"]);
     result.assert_refused(&["help: `make build` makes it; without it, these work here"]);
 

@@ -364,9 +364,9 @@ fn files_that_are_not_built_yet_are_noted() {
     assert_eq!(document["missing_files"].as_array().expect("a list").len(), 1);
 
     // In a checkout, of the files that it makes.
-    std::fs::create_dir_all(sandbox.path("guests/rt")).expect("a folder");
+    std::fs::create_dir_all(sandbox.path("guests/programs")).expect("a folder");
     sandbox.write("Makefile", "");
-    sandbox.write("guests/rt/Cargo.toml", "[[bin]]\nname = \"rt-demo\"\n");
+    sandbox.write("guests/programs/Cargo.toml", "[[bin]]\nname = \"rt-demo\"\n");
     for (file, is_made) in [("rt-demo.bin", true), ("rt-dmeo.bin", false)] {
         sandbox.write("test.toml", &DESCRIPTION.replace("rt.bin", &format!("build/guests/{file}")));
         let checked = sandbox.bulkhead(&["check", "test.toml"]).stdout;

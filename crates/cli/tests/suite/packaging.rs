@@ -60,7 +60,7 @@ fn recipes_take_from_a_release_what_it_has() {
     assert!(contents.contains("build/guests/{guest}.bin"));
     assert!(xtask.contains("format!(\"bulkhead-{VERSION}-{}\", toolchain::host()?)"));
     let guest = GUEST.trim_end_matches(".bin");
-    let guests = read("guests/rt/Cargo.toml");
+    let guests = read("guests/programs/Cargo.toml");
     assert!(guests.contains(&format!("name = \"{guest}\"")), "{guests}");
     let recipe = read(&format!("{LAYER}/recipes-bulkhead/bulkhead/bulkhead-native_{VERSION}.bb"));
     assert!(recipe.contains("\nBULKHEAD_NAME = \"bulkhead-${PV}-x86_64-unknown-linux-gnu\"\n"));

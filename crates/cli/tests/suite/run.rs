@@ -274,8 +274,8 @@ fn hypervisor_is_found_in_the_build_folder_above() {
     assert!(
         sandbox.path("cache/bulkhead/test.log").exists() && !sandbox.path("build/run").exists()
     );
-    std::fs::create_dir_all(sandbox.path("guests/rt")).expect("a folder");
-    sandbox.write("guests/rt/Cargo.toml", "");
+    std::fs::create_dir_all(sandbox.path("guests/programs")).expect("a folder");
+    sandbox.write("guests/programs/Cargo.toml", "");
     sandbox.write("Makefile", "");
     sandbox.bulkhead(&["run", "test.dts", "--qemu-arg", GOOD]).assert_status(0);
     assert!(sandbox.path("build/run/test.log").exists());
@@ -337,11 +337,11 @@ fn no_link_of_another_user_is_followed() {
     let sandbox = sandbox!();
     let path = |name: &str| sandbox.path(name);
     // A checkout.
-    for folder in ["build/run", "guests/rt"] {
+    for folder in ["build/run", "guests/programs"] {
         std::fs::create_dir_all(path(folder)).expect("a folder");
     }
     sandbox.write("Makefile", "");
-    sandbox.write("guests/rt/Cargo.toml", "");
+    sandbox.write("guests/programs/Cargo.toml", "");
     symlink("../hypervisor.elf", path("build/hypervisor.elf")).expect("a link");
     sandbox.write("victim", "mine");
     symlink("../../victim", path("build/run/test.log")).expect("a link");

@@ -71,7 +71,7 @@ static CAUGHT: [[AtomicU64; 3]; CPUS_MAX] = [const { [const { AtomicU64::new(0) 
 /// # Safety
 ///
 /// `f` must be sound when an instruction of it that faults is skipped.
-pub(super) unsafe fn catch(f: impl FnOnce()) -> Option<Fault> {
+pub unsafe fn catch(f: impl FnOnce()) -> Option<Fault> {
     let cpu = cpu::index();
     CAUGHT[cpu][0].store(0, Relaxed);
     EXPECTED[cpu].store(true, Relaxed);

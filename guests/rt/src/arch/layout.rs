@@ -41,7 +41,7 @@ pub(super) fn keep_tree(tree: Range<u64>) {
 }
 
 /// Returns true if this address belongs to the program: its image with all its memory, or its device tree.
-pub(super) fn owns(address: u64) -> bool {
+pub fn owns(address: u64) -> bool {
     let layout = layout();
     let [tree_start, tree_end] = [0, 1].map(|i: usize| TREE[i].load(Relaxed));
     (layout.image as u64..layout.end as u64).contains(&address)

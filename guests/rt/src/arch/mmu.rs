@@ -17,7 +17,7 @@ use super::{cpu, layout, stacks};
 const ENTRIES: usize = 512;
 const GIB: usize = 1 << 30;
 const MIB_2: usize = 2 << 20;
-const PAGE: usize = 4096;
+pub(super) const PAGE: usize = abi::limits::PAGE_BYTES as usize;
 
 /// Where RAM starts.
 pub const RAM_BASE: usize = abi::guest::RAM as usize;
@@ -40,23 +40,29 @@ static RAM_BLOCKS: Table = Table::new();
 static RAM_PAGES: Table = Table::new();
 
 /// A table, or a page at the last level.
-pub(super) const TABLE: u64 = 0b11;
-pub(super) const BLOCK: u64 = 0b01;
+pub const TABLE: u64 = 0b11;
+/// What a table of level 1 or 2 maps at once.
+pub const BLOCK: u64 = 0b01;
 const ACCESSED: u64 = 1 << 10;
-pub(super) const DEVICE: u64 = ACCESSED;
-pub(super) const NORMAL: u64 = ACCESSED | 1 << 2 | 3 << 8;
+/// Memory of a device.
+pub const DEVICE: u64 = ACCESSED;
+/// Normal memory, write-back and inner shareable.
+pub const NORMAL: u64 = ACCESSED | 1 << 2 | 3 << 8;
 const UNCACHED: u64 = ACCESSED | 2 << 2 | 2 << 8;
-pub(super) const READ_ONLY: u64 = 1 << 7;
+/// Not writable.
+pub const READ_ONLY: u64 = 1 << 7;
 pub(super) const EL1_NO_EXECUTE: u64 = 1 << 53;
-pub(super) const EL0_NO_EXECUTE: u64 = 1 << 54;
-pub(super) const NO_EXECUTE: u64 = EL1_NO_EXECUTE | EL0_NO_EXECUTE;
+/// EL0 executes nothing there.
+pub const EL0_NO_EXECUTE: u64 = 1 << 54;
+/// Neither EL1 nor EL0 executes anything there.
+pub const NO_EXECUTE: u64 = EL1_NO_EXECUTE | EL0_NO_EXECUTE;
 
 /// Attribute 0: device nGnRnE, 1: normal write-back, 2: normal non-cacheable.
-pub(super) const MAIR: u64 = 0x44_ff00;
+pub const MAIR: u64 = 0x44_ff00;
 /// 39-bit addresses, 4 KiB pages, walks inner shareable and write-back, 40-bit output, no TTBR1.
 pub(super) const TCR: u64 = 25 | 1 << 8 | 1 << 10 | 3 << 12 | 1 << 23 | 2 << 32;
 /// MMU, caches, stack alignment check, WFI at EL0, and writable memory never executable; reserved bits as one.
-pub(super) const SCTLR: u64 = 0x30d0_0800 | 1 | 1 << 2 | 1 << 3 | 1 << 12 | 1 << 16 | 1 << 19;
+pub const SCTLR: u64 = 0x30d0_0800 | 1 | 1 << 2 | 1 << 3 | 1 << 12 | 1 << 16 | 1 << 19;
 
 /// Fills the tables; `device_tree` is its address or 0. Called once, with the MMU off.
 pub(super) extern "C" fn build_tables(device_tree: usize) {
@@ -114,7 +120,7 @@ pub fn take_free_ram(bytes: u64) -> Option<(Range<u64>, Range<u64>)> {
 
 /// How a window is mapped.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Window {
+pub enum Window {
     /// Normal memory without caches, readable and writable.
     ReadWrite,
     /// Normal memory without caches, readable and executable.
@@ -126,7 +132,7 @@ pub(super) enum Window {
 const WINDOW: usize = 8;
 
 /// Maps the GiB around `address` (below 2^40) at a place of its own; returns where `address` is.
-pub(super) fn open_window(address: u64, window: Window) -> u64 {
+pub fn open_window(address: u64, window: Window) -> u64 {
     let (slot, attributes) = match window {
         Window::ReadWrite => (WINDOW, UNCACHED | NO_EXECUTE),
         Window::Execute => (WINDOW + 1, UNCACHED | READ_ONLY | EL0_NO_EXECUTE),

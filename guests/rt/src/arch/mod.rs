@@ -1,6 +1,5 @@
 //! Everything that touches the machine: the only place with `unsafe` code.
 
-pub mod bench;
 pub mod cache;
 pub mod channel;
 pub mod counter;
@@ -12,10 +11,8 @@ pub mod gic_cpu;
 mod layout;
 pub mod lock;
 pub mod mmio;
-mod mmu;
-pub mod probe;
+pub mod mmu;
 pub mod ram;
-pub mod reading;
 pub mod secondary;
 pub mod service;
 pub mod smccc;
@@ -27,10 +24,10 @@ mod sysreg;
 pub mod tables;
 pub mod task;
 pub mod user;
-pub mod wild;
 
-pub use fault::Fault;
+pub use fault::{Fault, catch};
 pub use frame::Frame;
+pub use layout::owns;
 pub use mmu::{RAM_BASE, physical_address, take_free_ram};
 pub use space::{AddressSpace, USER_BASE};
 pub use stacks::CPUS_MAX;

@@ -3,12 +3,11 @@
 use core::cell::UnsafeCell;
 use core::mem::offset_of;
 
+use super::mmu::PAGE;
 use crate::taskset::TASKS_MAX;
 
 /// Most processors a guest may use.
 pub const CPUS_MAX: usize = 4;
-
-const PAGE: usize = 4096;
 
 #[repr(C, align(4096))]
 struct Guarded<const BYTES: usize> {

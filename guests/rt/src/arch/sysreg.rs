@@ -1,6 +1,8 @@
 //! Reading and writing system registers by name.
 
 /// Reads a system register. For registers whose reading has no effect on memory.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! read_sysreg {
     ($name:literal) => {{
         let value: u64;
@@ -13,6 +15,8 @@ macro_rules! read_sysreg {
 }
 
 /// Writes a system register. For registers that cannot harm memory safety.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! write_sysreg {
     ($name:literal, $value:expr) => {{
         let value: u64 = $value;

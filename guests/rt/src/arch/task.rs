@@ -5,11 +5,10 @@ use core::arch::asm;
 use policy::color::{ColorSet, OutOfFrames, Rotation};
 
 use super::frame::Frame;
+use super::mmu::PAGE;
 use super::service;
 use super::space::{self, AddressSpace, USER_BASE};
 use crate::coloring::Memory;
-
-const PAGE: usize = 4096;
 
 /// Bytes of a task's stack; the page below it is not mapped.
 pub const STACK_BYTES: usize = 4 * PAGE;

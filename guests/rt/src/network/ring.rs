@@ -2,6 +2,8 @@
 
 use core::sync::atomic::{AtomicU64, Ordering::SeqCst, fence};
 
+use abi::limits::PAGE_BYTES as PAGE;
+
 use super::address;
 use crate::arch::ram::{Arena, Words};
 
@@ -14,7 +16,6 @@ const BUFFER: u64 = BUFFER_BYTES as u64;
 /// Where the parts are in the first page: no word of one is a word of another.
 const AVAILABLE: u64 = 1024;
 const USED: u64 = 2048;
-const PAGE: u64 = 4096;
 
 /// The chain goes on.
 const NEXT: u16 = 1;
