@@ -9,7 +9,7 @@
 //! the payload becomes non-cacheable: when a VM restarts, its files are read from there and leave
 //! no line in the cache except those of the VM.
 //!
-//! What the hypervisor keeps for a VM with colours is in frames of that VM's area
+//! All that the hypervisor keeps for a VM with colours is in frames of that VM's area
 //! (`policy::color::Area`): the page with the VM's console output, and a *window* at the end of the
 //! address space, in which the VM is built. So exits of one VM evict no lines of others.
 
@@ -32,7 +32,7 @@ const TABLE_FRAMES: u64 = 48;
 /// Bytes that a table of the last level maps.
 const TABLE_SPAN: u64 = 2 << 20;
 
-/// Where the hypervisor's memory is: image, payload, heap, in this order.
+/// The place of the hypervisor's memory: image, payload, heap, in this order.
 #[derive(Clone, Copy)]
 pub struct Memory {
     /// The image.
@@ -146,7 +146,7 @@ struct Maker<'p, 'a> {
     moves: Vec<Move>,
     /// Number of the next page of image or heap.
     number: u64,
-    /// What could not be mapped.
+    /// A range that could not be mapped.
     failed: Option<(Range, MapError)>,
 }
 

@@ -1,4 +1,4 @@
-//! Which features of its CPU a guest sees in the identification registers: those on this list. What a later
+//! A list of the features of its CPU that a guest sees in the identification registers. All that a later
 //! architecture version adds is hidden, because nobody here keeps its registers apart or lets it work.
 //!
 //! A field has four bits; larger numbers mean more. A guest reads the number of its CPU, but no more than the
@@ -59,7 +59,7 @@ pub const fn most(crm: u64, op2: u64) -> Most {
 }
 
 impl Most {
-    /// Returns what a guest sees of a register with this value.
+    /// Returns the value that a guest sees of a register with this value.
     #[inline(never)]
     pub fn of(self, value: u64) -> u64 {
         (0..16).fold(0, |seen, n| {

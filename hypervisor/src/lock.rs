@@ -21,7 +21,7 @@ pub type Own<T> = spin::mutex::SpinMutex<T>;
 #[cfg(all(target_os = "none", not(feature = "lock-marks")))]
 pub type Mutex<T> = spin::mutex::Mutex<T, Relax>;
 
-/// What a CPU does while another one has the lock: it says that it only waits.
+/// A CPU says that it only waits while another one has the lock.
 ///
 /// An emulator that runs CPUs in turns goes on with the next one then. Otherwise it would let the waiting
 /// CPU spin until the end of its turn, 25 ms of its time, and all of that would be taken from

@@ -148,7 +148,7 @@ pub fn console_write(vm: usize, bytes: &[u8]) -> usize {
     taken
 }
 
-/// What output may have made necessary: UARTs that wait for room, lines that are incomplete.
+/// Does the work that output may have made necessary: UARTs wait for room, lines are incomplete.
 fn after_output() {
     relieve();
     if CONSOLE.has_partial_lines()

@@ -41,7 +41,7 @@ impl<'a> BlobName<'a> {
         rest.is_some_and(<[u8]>::is_empty)
     }
 
-    /// Returns what the name is put together from.
+    /// Returns the parts of the name.
     fn parts(&self) -> [&'a str; 3] {
         [self.vm, if self.vm.is_empty() { "" } else { "/" }, self.part]
     }

@@ -66,7 +66,7 @@ pub fn refuse(why: &dyn fmt::Display) -> ! {
     power::off()
 }
 
-/// Returns what was asked for; refuses to start without it.
+/// Returns the value of `result`; refuses to start without one.
 fn accept<T, E: fmt::Display>(result: Result<T, E>) -> T {
     match result {
         Ok(value) => value,

@@ -2,14 +2,14 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// What a deadline is for.
+/// The purpose of a deadline.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Purpose {
     /// Lines on the console that stay incomplete.
     Console,
-    /// Which address space a guest is in.
+    /// The next sample of the address space in which a guest is.
     Sampling,
-    /// What a VCPU has to tell the other end of a serial line or of a link, and was not allowed to before.
+    /// News for the other end of a serial line or of a link that a VCPU was not allowed to tell before.
     Telling,
     /// The virtual timer of a VCPU that waits and is not loaded.
     Alarm,
@@ -17,7 +17,7 @@ pub enum Purpose {
     Scheduling,
 }
 
-/// How many purposes there are.
+/// Number of purposes.
 const PURPOSES: usize = 5;
 
 /// No deadline: the end of time.

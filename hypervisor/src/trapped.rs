@@ -11,7 +11,7 @@ const IT_BITS: u64 = 0x3 << IT_LOW | 0x3f << IT_HIGH;
 /// The instruction has four bytes; two only in AArch32.
 const LONG: u64 = 1 << 25;
 
-/// Which instruction waits: 0 is WFI, 1 WFE, 2 WFIT, 3 WFET.
+/// The instruction that waits: 0 is WFI, 1 WFE, 2 WFIT, 3 WFET.
 const WHICH: u64 = 0b11;
 const WFIT: u64 = 2;
 /// The register of WFIT, if the bit says that it is there.

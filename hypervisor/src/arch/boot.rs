@@ -59,8 +59,8 @@ pub fn boot_stack_guard() -> u64 {
     boot_stack().start - 4096
 }
 
-/// What a secondary CPU needs before it can run Rust code. Read with the MMU
-/// off, so it is cleaned to the point of coherency before the CPU starts. It is part of
+/// The values that a secondary CPU needs before it can run Rust code. They are read with the MMU
+/// off, so the structure is cleaned to the point of coherency before the CPU starts. It is part of
 /// a [`Released`](super::spin_table::Released), and so in one page.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! What counts the memory accesses of a CPU: its performance monitors, or an observer of the
+//! Counters of the memory accesses of a CPU: its performance monitors, or an observer of the
 //! machine ([`abi::counter`]).
 //!
 //! A [`Counter`] tells how many accesses have been made, and interrupts when a number of them
@@ -39,7 +39,7 @@ impl Block {
     }
 }
 
-/// Where a counter is.
+/// The place of a counter.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     #[cfg(target_os = "none")]
@@ -54,7 +54,7 @@ enum Place {
 pub struct Counter {
     place: Place,
     width: Width,
-    /// What it showed when that was told of which the limit follows.
+    /// The value of the counter from which accesses count: that of the told accesses when the limit was set.
     start: AtomicU64,
 }
 
@@ -82,8 +82,8 @@ impl Counter {
     }
 
     /// Counts anew behind the `told` accesses that [`Counter::accesses`] has said, and interrupts with the
-    /// last of so many (at least 1); with the next one if there have been as many meanwhile. If
-    /// there is no limit, or a very large one, it does not or does so before.
+    /// last of `limit` accesses (at least 1); with the next one if there have been as many meanwhile. If
+    /// there is no limit, or a very large one, the counter does not interrupt or does so before.
     #[inline(always)]
     pub fn set_limit(&self, limit: Option<u64>, told: u64) {
         let limit = limit.unwrap_or(NEVER);
@@ -102,8 +102,8 @@ impl Counter {
         self.start.store(start, Relaxed);
     }
 
-    /// Of a counter that interrupts when it overflows. Only what happens between the two
-    /// accesses to it is lost.
+    /// Sets the limit of a counter that interrupts when it overflows. Only accesses between the read and the write of the
+    /// counter are lost.
     #[cfg(target_os = "none")]
     #[inline(always)]
     fn restart(&self, unit: Unit, limit: u64, told: u64) -> u64 {
@@ -113,7 +113,7 @@ impl Counter {
         start
     }
 
-    /// It interrupts: takes that back.
+    /// Takes back the interrupt of the counter.
     #[inline(always)]
     pub fn acknowledge(&self) {
         match self.place {
@@ -185,7 +185,7 @@ mod target {
         gic::prefer_private(pcpu, intid, plan.source == Source::Observer);
     }
 
-    /// What a CPU lacks of what shall count, and which.
+    /// Index of a CPU that lacks a part of the counter, and that part.
     pub fn missing() -> Option<(usize, Missing)> {
         *MISSING.lock()
     }

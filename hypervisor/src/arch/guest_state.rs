@@ -1,4 +1,4 @@
-//! What EL2 sets up on a CPU, the same for all guests: traps.
+//! Traps that EL2 sets up on a CPU, the same for all guests.
 
 use super::regs;
 

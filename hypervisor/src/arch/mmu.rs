@@ -34,7 +34,7 @@ const EXECUTE_NEVER: u64 = 1 << 54;
 /// Bit 6 (AP\[1\]) is RES1 in a regime with one exception level.
 const RES1: u64 = 1 << 6;
 
-/// What EL2 may do with memory.
+/// The kind of access to memory that EL2 has.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Access {
     /// Code: read and execute.
@@ -130,7 +130,7 @@ pub unsafe fn switch_to(tables: &PageTable, moves: &[Move]) {
     unsafe { replace_tables(tables.root_address(), FINAL_SCTLR, MAIR_BUILDING, start, end) }
 }
 
-/// From now on what is mapped as [`Access::UncachedConstants`], these bytes, is not cached.
+/// From now on these bytes, mapped as [`Access::UncachedConstants`], are not cached.
 pub fn stop_caching(tables: &PageTable, bytes: &[u8]) {
     super::cpu::clean_and_invalidate(bytes.as_ptr() as usize, bytes.len());
     let none = core::ptr::null();

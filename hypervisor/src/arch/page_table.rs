@@ -61,7 +61,7 @@ pub struct PageTable {
     frames: Frames,
 }
 
-/// Where the frames of tables come from.
+/// The source of the frames of tables.
 #[derive(Debug)]
 pub struct Frames(Source);
 
@@ -103,7 +103,7 @@ impl Frames {
     }
 }
 
-/// What [`PageTable::walk`] finds.
+/// A thing that [`PageTable::walk`] finds.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Found {
     /// A table.

@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use super::boot::STACK_BYTES;
 use crate::pcpu::Pcpu;
 
-/// What TPIDR_EL2 points at. The entry code knows the first two words.
+/// The data of a CPU at which TPIDR_EL2 points. The entry code knows the first two words.
 #[repr(C)]
 pub struct Anchor {
     /// First address above the stack of the CPU: reset at every exit.
@@ -128,7 +128,7 @@ impl<T: Sync> StaticRef<T> {
         unsafe { self.0.load(Ordering::Acquire).as_ref() }
     }
 
-    /// Returns what it holds, where this CPU stored that itself, or the boot CPU once. Then this CPU finds all of it:
+    /// Returns the stored reference, where this CPU stored it itself, or the boot CPU once. Then this CPU finds all of it:
     /// it reads it at an address that it has to load first, and so not before what the address was stored behind.
     #[inline(always)]
     pub fn own(&self) -> Option<&'static T> {
@@ -136,13 +136,13 @@ impl<T: Sync> StaticRef<T> {
         unsafe { self.0.load(Ordering::Relaxed).as_ref() }
     }
 
-    /// Replaces what only this CPU looks at, with something that it has found.
+    /// Replaces a reference at which only this CPU looks by one that it has found.
     #[inline(always)]
     pub fn set_own(&self, value: Option<&'static T>) {
         self.0.store(Self::pointer(value), Ordering::Relaxed);
     }
 
-    /// Replaces what it holds.
+    /// Replaces the reference.
     pub fn set(&self, value: Option<&'static T>) {
         self.0.store(Self::pointer(value), Ordering::Release);
     }

@@ -25,7 +25,7 @@ const HPMN: u64 = 0x1f;
 const NO_MONITORS: [u64; 2] = [0, 0xf];
 const WIDE_EVENTS: u64 = 6;
 
-/// Which counter is used: its bit in the registers that have one for each.
+/// The counter that is used: its bit in the registers that have one for each.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Unit {
     /// Event counter 0.

@@ -19,7 +19,7 @@ const SOON: u32 = 10;
 const RSTC_MODE: u32 = 0x30;
 const RSTC_FULL_RESET: u32 = 0x20;
 
-/// How the machine is turned off where there is no PSCI.
+/// The way to turn the machine off where there is no PSCI.
 #[derive(Debug)]
 struct WithoutFirmware {
     /// The registers of the power management, if there is one.

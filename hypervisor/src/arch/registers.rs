@@ -30,7 +30,7 @@ const TIMER_VALUE: usize = WORDS - 1;
 /// Halves of the five keys of pointer authentication.
 const KEYS: usize = 10;
 
-/// What of a VCPU is not in the CPU while another one is.
+/// The registers of a VCPU that are kept here while another one is in the CPU.
 ///
 /// The layout is known to the assembler code below.
 #[repr(C, align(16))]
@@ -75,7 +75,7 @@ fn fires(control: u64, value: u64) -> Option<u64> {
     (control & TIMER_MASK == TIMER_ON).then_some(value)
 }
 
-/// Returns what this CPU has of the registers that not all have.
+/// Returns the bits of the optional registers that this CPU has.
 fn features() -> u64 {
     // By an algorithm of the architecture or by another one.
     let algorithms =
@@ -85,7 +85,7 @@ fn features() -> u64 {
     keys | if ras { HAS_DEFERRED_ERROR } else { 0 }
 }
 
-/// What of a guest's doing comes to EL2 in some VMs only.
+/// Actions of a guest that come to EL2 in some VMs only.
 #[derive(Clone, Copy, Debug)]
 pub struct Traps {
     /// WFI: others may have the CPU meanwhile.

@@ -221,11 +221,11 @@ writable! {
     pmintenclr_el1 = "pmintenclr_el1";
     /// Counters that have overflowed; ones clear.
     pmovsclr_el0 = "pmovsclr_el0";
-    /// What counter 0 counts.
+    /// The event that counter 0 counts.
     pmevtyper0_el0 = "pmevtyper0_el0";
     /// Counter 0.
     pmevcntr0_el0 = "pmevcntr0_el0";
-    /// Where the cycle counter counts.
+    /// The exception levels in which the cycle counter counts.
     pmccfiltr_el0 = "pmccfiltr_el0";
     /// The cycle counter.
     pmccntr_el0 = "pmccntr_el0";

@@ -6,7 +6,7 @@ use super::boot::{SecondaryEntry, secondary_start};
 
 const PSCI_VERSION: u64 = 0x8400_0000;
 const PSCI_CPU_ON: u64 = 0xC400_0003;
-/// What PSCI says about an entry point that cannot be one, without its sign.
+/// The error of PSCI for an entry point that cannot be one, without its sign.
 const INVALID_ADDRESS: u64 = 9;
 const PSCI_SYSTEM_OFF: u64 = 0x8400_0008;
 

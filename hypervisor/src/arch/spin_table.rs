@@ -7,7 +7,7 @@ use super::boot::{SecondaryEntry, secondary_start};
 use super::cpu;
 use super::mmio::Mmio;
 
-/// What such a CPU executes first, with the MMU off: it gets no argument, so that the code says itself
+/// The code that such a CPU executes first, with the MMU off: the CPU gets no argument, so that the code says itself
 /// where to find one.
 ///
 /// It never crosses the end of a page: with colours, the next page of the heap lies somewhere else.
@@ -15,9 +15,9 @@ use super::mmio::Mmio;
 #[derive(Debug)]
 pub struct Released {
     code: [u32; 4],
-    /// Where the code jumps to.
+    /// The address to which the code jumps.
     target: u64,
-    /// What it puts into x0.
+    /// The code puts the address of this into x0.
     pub entry: SecondaryEntry,
 }
 

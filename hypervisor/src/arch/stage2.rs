@@ -183,8 +183,8 @@ pub(super) fn vtcr() -> u64 {
 pub struct Move {
     /// Its address.
     pub ipa: u64,
-    /// Where it is.
+    /// The frame in which the page is.
     pub from: Frame,
-    /// Where it is to be.
+    /// The frame to which it moves.
     pub to: Frame,
 }

@@ -3,7 +3,7 @@
 
 use abi::console::{ALL, ESCAPE, FOCUS_FIRST, FOCUS_LAST, QUIT, SEND_FIRST, SEND_LAST};
 
-/// What a key means.
+/// The meaning of a key.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Action {
     /// Nothing yet: the next key decides.
@@ -26,7 +26,7 @@ pub(super) enum Action {
     Unknown,
 }
 
-/// What the keys before make of the next one.
+/// The meaning that the keys before give the next one.
 #[derive(Clone, Copy)]
 enum Next {
     Input,

@@ -57,7 +57,7 @@ const RECEIVE_MAX: usize = 16;
 /// Most bytes that one [`Console::write`] takes.
 pub const WRITE_MAX: usize = 256;
 
-/// What the terminal shows.
+/// A view of the terminal.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum View {
     /// Lines of all VMs, labelled.
@@ -116,7 +116,7 @@ impl<U: Uart> Console<U> {
         self.with_mux(|mux| mux.names = names);
     }
 
-    /// What the help says about a VM, such as "running".
+    /// Sets the word of the help about a VM, such as "running".
     pub fn set_status(&self, vm: usize, status: &'static str) {
         if let Some(place) = self.status.lock().get_mut(vm) {
             *place = status;

@@ -31,7 +31,7 @@ pub(super) struct Mux {
     pub(super) names: Names,
     /// Bytes that the UART gets next.
     pub(super) staging: Staging,
-    /// What the UART's transmit interrupt was set to.
+    /// The last setting of the UART's transmit interrupt.
     pub(super) interrupt: bool,
     view: View,
     // The source whose line the terminal's cursor stands in; none at the start of a line.

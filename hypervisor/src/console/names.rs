@@ -69,7 +69,7 @@ impl Names {
         self.names.get(vm).unwrap_or(&Name::EMPTY)
     }
 
-    /// Returns what stands before the lines of a source, a VM or else the hypervisor: a label in three parts.
+    /// Returns the label before the lines of a source, a VM or else the hypervisor, in three parts.
     pub(super) fn label(&self, source: usize) -> [&[u8]; 3] {
         match self.names.get(source) {
             Some(name) => [b"[", &name.0[..self.longest.min(NAME_MAX)], b"] "],

@@ -1,4 +1,4 @@
-//! Where output comes from: a ring for each VM and one for the hypervisor.
+//! Sources of output: a ring for each VM and one for the hypervisor.
 //!
 //! Each ring has a lock of its own, so a guest exit waits for VCPUs of its own
 //! VM at most, and for the few bytes that the multiplexer takes in one go.

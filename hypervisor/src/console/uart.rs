@@ -1,4 +1,4 @@
-//! What the console needs from the machine's UART.
+//! The functions of the machine's UART that the console needs.
 
 /// A byte from the keyboard.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

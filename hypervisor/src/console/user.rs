@@ -1,4 +1,4 @@
-//! What the person at the terminal asks for.
+//! Requests of the person at the terminal.
 
 use core::fmt;
 use core::sync::atomic::Ordering;
@@ -8,7 +8,7 @@ use super::names::Names;
 use super::{Console, MAX_VMS, Uart, View};
 
 impl<U: Uart> Console<U> {
-    /// Returns what the terminal shows.
+    /// Returns the current view of the terminal.
     pub fn view(&self) -> View {
         self.with_mux(|mux| mux.view())
     }
@@ -84,7 +84,7 @@ impl<U: Uart> Console<U> {
     }
 }
 
-/// What the help says, copied: it is formatted under the lock of a ring.
+/// The content of the help, copied: it is formatted under the lock of a ring.
 struct Help {
     names: Names,
     status: [&'static str; MAX_VMS],

@@ -32,9 +32,9 @@ const OWNER_STANDARD: u32 = 4;
 const OWNER_STANDARD_HYPERVISOR: u32 = 5;
 const OWNER_HYPERVISOR: u32 = 6;
 
-/// Which functions for stolen time there are (Arm DEN 0057).
+/// Function that says which functions for stolen time there are (Arm DEN 0057).
 const PV_TIME_FEATURES: u32 = 0xC500_0020;
-/// Where the calling VCPU reads how much time was stolen from it.
+/// Function that returns the address at which the calling VCPU reads how much time was stolen from it.
 const PV_TIME_ST: u32 = 0xC500_0021;
 
 /// The last function about critical sections, counted from the first.
@@ -111,7 +111,7 @@ fn own(function: u32, context: &mut Context, at: &Assignment, pcpu: &'static Pcp
     })
 }
 
-/// Returns what the calling convention asks of every vendor: who it is, or else the revision.
+/// Returns the identity or else the revision that the calling convention asks of every vendor.
 #[inline(never)]
 fn service(function: u32, context: &mut Context) -> u64 {
     match function {
@@ -153,7 +153,7 @@ pub fn mark(value: u64, at: &Assignment, pcpu: &'static Pcpu) {
     cpu::show_mark(value);
 }
 
-/// Returns what a guest wants to know, or [`Error::Invalid`].
+/// Returns the fact that a selector names, or [`Error::Invalid`].
 #[inline(never)]
 pub fn vm_info(selector: u64, at: &Assignment) -> u64 {
     let value = match VmInfo::from_selector(selector) {

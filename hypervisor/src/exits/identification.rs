@@ -10,7 +10,7 @@ pub fn read(encoding: u64) -> Option<u64> {
     matches!(crm, 1..=7).then(|| features::most(crm, op2).of(of_cpu(crm, op2)))
 }
 
-/// Returns what the CPU has, where something of it is listed.
+/// Returns the value of an identification register of the CPU, where something of it is listed.
 fn of_cpu(crm: u64, op2: u64) -> u64 {
     match (crm, op2) {
         (4, 0) => regs::id_aa64pfr0_el1::read(),

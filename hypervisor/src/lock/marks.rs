@@ -13,7 +13,7 @@ pub fn taken<T>() {
     cpu::mark_taken();
 }
 
-/// It has it no more.
+/// This CPU has the lock no more.
 #[inline(always)]
 pub fn released<T>() {
     cpu::mark_released();

@@ -1,6 +1,6 @@
-//! Who waits for a lock has no other one, but for the pairs in [`ORDERED`]: else a CPU could wait for as long as all that
-//! one after the other have to do, or for ever. Tests on the development machine check it wherever a lock is taken, and so does
-//! `crates/interleavings`.
+//! A CPU that waits for a lock holds no other one, but for the pairs in [`ORDERED`]: else it could wait for as long as several
+//! other CPUs need one after the other, or for ever. Tests on the development machine check that wherever a lock is taken, and
+//! so does `crates/interleavings`.
 
 use core::any::type_name;
 use core::cell::RefCell;
@@ -26,7 +26,7 @@ pub const ORDERED: [(&str, &str); 8] = [
 ];
 
 std::thread_local! {
-    /// What the locks protect that this thread, as a CPU, holds.
+    /// Types of the data behind the locks that this thread, as a CPU, holds.
     static HELD: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -41,7 +41,7 @@ pub fn taken<T>() {
     HELD.with_borrow_mut(|held| held.push(type_name::<T>()));
 }
 
-/// It has it no more.
+/// This CPU has a lock around a `T` no more.
 pub fn released<T>() {
     HELD.with_borrow_mut(|held| {
         let last = held.iter().rposition(|name| *name == type_name::<T>());

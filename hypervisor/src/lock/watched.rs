@@ -10,7 +10,7 @@ use super::marks as watch;
 #[cfg(not(target_os = "none"))]
 use super::order as watch;
 
-/// As `super::Mutex` of the image.
+/// A lock like `super::Mutex` of the image, which tests watch.
 pub struct Mutex<T>(spin::mutex::Mutex<T, Relax>);
 
 /// The lock is held.

@@ -1,17 +1,17 @@
-//! How the VCPUs of a PCPU are held to memory budgets.
+//! Regulation: the VCPUs of a PCPU are held to memory budgets.
 //!
 //! The counter of the PCPU counts for the VCPU that is to run, from the event that led to that until
-//! the next one, also what EL2 does for it. What it has counted is told to the scheduler before
-//! each event. Then it is set to interrupt after as many accesses as are left. So the account of
+//! the next one, also what EL2 does for it. Its count is told to the scheduler before
+//! each event. Then the counter is set to interrupt after as many accesses as are left. So the account of
 //! a VCPU is kept with the scheduler, and nothing of it in the counter while others run.
 //!
-//! It never stops: what EL2 accesses while it decides is part of what is told next. If nothing
+//! The counter never stops: the accesses of EL2 while it decides are part of the count that is told next. If nothing
 //! is to run, the VCPU that ran last pays for what it takes to stop it and to start the next one, up to
 //! [`IDLE_MAX`].
 //!
-//! What EL2 accesses while it serves an interrupt that came for another VCPU, and while it goes over from a VCPU that blocked
-//! to the next one, counts for that other VCPU: its account is charged at once ([`Pcpu::count_for`]), and the limit of the
-//! counter grows by as much.
+//! The accesses of EL2 while it serves an interrupt that came for another VCPU, and while it goes over from a VCPU that
+//! blocked to the next one, count for that other VCPU: its account is charged at once ([`Pcpu::count_for`]), and the limit of
+//! the counter grows by as much.
 //!
 //! The interrupt may come late, when another event has led to a decision already: then the
 //! counter is below its new limit, and the interrupt is nothing.
@@ -37,7 +37,7 @@ use crate::timer::Purpose;
 pub(super) use critical::Side;
 use grants::Pools;
 
-/// What a PCPU has that counts accesses.
+/// The state of a PCPU that counts accesses.
 pub(super) struct Regulation {
     pub(super) scheduler: Own<Scheduler>,
     counter: Counter,
@@ -47,7 +47,7 @@ pub(super) struct Regulation {
     left: AtomicU64,
     /// Of what the counter shows, the accesses that were charged to other VCPUs than the one to run.
     others: AtomicU64,
-    /// What the counter showed when EL2 began to serve an interrupt, or when the last VCPU was charged for that.
+    /// The count when EL2 began to serve an interrupt, or when the last VCPU was charged for that.
     mark: AtomicU64,
     /// Nothing is to run, and this VCPU ran before, which had a limit.
     last: StaticRef<Assignment>,
@@ -113,7 +113,7 @@ impl Regulation {
         self.left.store(limit.unwrap_or(UNLIMITED), Relaxed);
     }
 
-    /// Returns what the counter has shown since the mark, which is set anew.
+    /// Returns the accesses that the counter has shown since the mark, which is set anew.
     #[inline(never)]
     fn take_since_mark(&self) -> u64 {
         let counted = self.counter.accesses();
@@ -122,7 +122,7 @@ impl Regulation {
         since
     }
 
-    /// Returns what the counter has shown, but for what was charged to other VCPUs.
+    /// Returns `counted` without the accesses that were charged to other VCPUs.
     #[inline(always)]
     fn own(&self, counted: u64) -> u64 {
         counted.saturating_sub(self.others.load(Relaxed))
@@ -214,7 +214,7 @@ impl Pcpu {
         }
     }
 
-    /// What EL2 has accessed since the mark, it has accessed for this VCPU. Sets the mark anew.
+    /// Charges this VCPU for the accesses of EL2 since the mark. Sets the mark anew.
     #[inline(never)]
     pub fn count_for(&self, at: &Assignment, now: u64) {
         let Some(regulation) = self.regulation.own() else { return };

@@ -1,4 +1,4 @@
-//! How the VCPUs of a PCPU take turns.
+//! Turns of the VCPUs of a PCPU.
 //!
 //! One VCPU is *loaded*: its registers are in the CPU. It stays so while nothing else runs,
 //! also when it waits for an interrupt. What is not loaded is kept with the VCPU

@@ -1,4 +1,4 @@
-//! What the binding asks of a node. Every refusal names node and property.
+//! Checks of nodes against the binding. Every refusal names node and property.
 
 use alloc::boxed::Box;
 

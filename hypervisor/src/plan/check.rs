@@ -1,5 +1,5 @@
-//! What must hold in a plan ("What must hold" in `docs/reference/plan.md`), apart
-//! from what the types of [`super`] rule out already.
+//! Checks of the rules for a plan ("What must hold" in `docs/reference/plan.md`), apart
+//! from those that the types of [`super`] enforce already.
 //!
 //! The lists are short: whatever must not overlap is compared with everything that
 //! comes before it.
@@ -108,7 +108,7 @@ fn in_one_bank(plan: &Plan<'_>, range: Range) -> bool {
     plan.platform.memory.iter().any(|bank| bank.contains(range))
 }
 
-/// What the hypervisor drives: its registers, what it is, and its node.
+/// The devices that the hypervisor drives: the registers, the description and the node of each.
 fn machine_devices(plan: &Plan<'_>) -> impl Iterator<Item = (Range, &'static str, &'static str)> {
     let gic = |frame| (frame, "the interrupt controller", names::INTERRUPT_CONTROLLER);
     let serial = (plan.platform.serial.registers, "the console", names::SERIAL);
@@ -296,7 +296,7 @@ fn registers_before<'a>(
     None
 }
 
-/// Whose interrupt this is: the console's, the counter's, or of a device before this place
+/// The owner of this interrupt: the console, the counter, or the VM of a device before this place
 /// (VM, device, position).
 fn interrupt_owner_before<'a>(
     plan: &Plan<'a>,

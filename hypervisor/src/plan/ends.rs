@@ -1,4 +1,4 @@
-//! What a VM has of channels, serial lines and links.
+//! The ends of channels, serial lines and links in a VM.
 
 use policy::channel::Parameters;
 use policy::rate::Rate;
@@ -13,16 +13,16 @@ pub struct End {
     pub memory: Mapping,
     /// Whether the VM may write.
     pub writes: bool,
-    /// How the VM interrupts the readers, if it may.
+    /// The interrupts that the VM sends to the readers, if it may.
     pub ring: Option<Ring>,
 }
 
-/// How the writer of a channel interrupts the readers.
+/// The interrupts that the writer of a channel sends to the readers.
 #[derive(Clone, Copy, Debug)]
 pub struct Ring {
     /// Index of the channel.
     pub channel: usize,
-    /// How often it may, in ticks, rounded so that it may rather less often.
+    /// Limit on these interrupts, in ticks, rounded so that the writer may rather send fewer.
     pub limit: Rate,
     /// The VMs that read, one bit each.
     pub readers: u64,
@@ -33,7 +33,7 @@ pub struct Ring {
 pub struct SerialEnd {
     /// Index of the line.
     pub line: usize,
-    /// Which end it is, 0 or 1.
+    /// Index of the end, 0 or 1.
     pub side: usize,
     /// Registers of its PL011 (IPA).
     pub registers: Range,
@@ -41,14 +41,14 @@ pub struct SerialEnd {
     pub interrupt: u32,
     /// Index of the VM at the other end, and which of its serial lines this is.
     pub peer: (usize, usize),
-    /// How often it may interrupt the other end, in ticks, rounded so that it may rather less often.
+    /// Limit on the interrupts of the other end, in ticks, rounded so that this end may rather send fewer.
     pub limit: Rate,
 }
 
 /// An end of a link.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkEnd {
-    /// Which end it is, 0 or 1.
+    /// Index of the end, 0 or 1.
     pub side: usize,
     /// Registers of its card (IPA).
     pub registers: Range,
@@ -58,8 +58,8 @@ pub struct LinkEnd {
     pub peer: (usize, usize),
     /// Addresses of its card and of that at the other end.
     pub macs: [Mac; 2],
-    /// How many bytes it may send.
+    /// Limit on the bytes that it may send.
     pub limit: Parameters,
-    /// How often it may interrupt the other end, in ticks, rounded so that it may rather less often.
+    /// Limit on the interrupts of the other end, in ticks, rounded so that this end may rather send fewer.
     pub tells: Parameters,
 }

@@ -1,4 +1,4 @@
-//! What is wrong with a plan. An error only refers to the tree; its text is made
+//! Errors of a plan. An error only refers to the tree; its text is made
 //! when it is printed.
 
 use alloc::boxed::Box;
@@ -10,24 +10,24 @@ use crate::arch::page_table::{ADDRESS_END, MapError};
 use crate::payload::BlobName;
 use crate::vdev::gic::ConfigError;
 
-/// What is wrong with a plan, and where.
+/// An error in a plan, and its place.
 #[derive(Clone, Copy, Debug)]
 pub struct PlanError<'a> {
     /// The node.
     pub node: Node<'a>,
     /// Name of the property, if one is to blame.
     pub property: Option<&'static str>,
-    /// What is wrong and what was expected.
+    /// The mistake, and what was expected.
     pub problem: Problem<'a>,
 }
 
 /// An error on its way: small to hand on, and on the heap, which lives for ever.
 pub type Refusal<'a> = Box<PlanError<'a>>;
 
-/// What is wrong and what was expected. All numbers have 64 bits: there is one routine that prints them.
+/// A mistake, and what was expected. All numbers have 64 bits: there is one routine that prints them.
 #[derive(Clone, Copy, Debug)]
 pub enum Problem<'a> {
-    /// What needs no details.
+    /// A mistake that needs no details.
     Text(&'static str),
     /// The binding has no property of this name here.
     UnknownProperty(&'a str),
@@ -51,7 +51,7 @@ pub enum Problem<'a> {
     SameName(&'a str),
     /// Not a shared interrupt.
     Interrupt(u64),
-    /// A PCPU that is not among so many.
+    /// A PCPU that there is not, and the number of PCPUs.
     NoPcpu(usize, usize),
     /// A PCPU that runs a VCPU of this VM, and one of the two has no server.
     PcpuTaken(usize, &'a str),
@@ -63,7 +63,7 @@ pub enum Problem<'a> {
     Accesses(u64, u64),
     /// Nanoseconds that are not from the first to the second of these.
     Period(u64, u64, u64),
-    /// What the PCPU with this index lacks of what shall count memory accesses.
+    /// Index of a PCPU, and the part that it lacks of the counter of memory accesses.
     Counter(usize, Missing),
     /// Bytes of `host-reg` and of `reg`.
     Sizes(u64, u64),

@@ -8,7 +8,7 @@ use policy::lock::RESOURCES_MAX;
 use super::vm::wrong_name;
 use super::{MAX_CPUS, Node, Problem, Refusal};
 
-/// What VMs share.
+/// The locks on the resources that VMs share.
 #[derive(Debug)]
 pub struct Locks<'a> {
     /// Whether VCPUs in global critical sections go before all others.
@@ -26,7 +26,7 @@ pub struct Resource<'a> {
     pub vms: u8,
 }
 
-/// The locks of a plan with so many VMs; `node` is that of the resources, if there is one.
+/// Reads the locks of a plan with `vms` VMs; `node` is that of the resources, if there is one.
 #[inline(never)]
 pub fn read<'a>(
     root: Node<'a>,

@@ -13,10 +13,10 @@ use super::server::refuse;
 use super::{Clock, Node, Problem, Refusal, binding, tree};
 use crate::arch::counter::width::Width;
 
-/// What counts the memory accesses of each PCPU.
+/// The counter of the memory accesses of each PCPU.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Counter {
-    /// What is counted, and where.
+    /// The things that are counted, and the place of the counter.
     pub source: Source,
     /// Width of the counter.
     pub width: Width,
@@ -24,14 +24,14 @@ pub struct Counter {
     pub interrupts: Vec<u32>,
 }
 
-/// What is counted, and where.
+/// The things that a counter counts, and its place.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Source {
     /// This event, by the performance monitors of the PCPU.
     Event(u16),
     /// Its cycles.
     Cycles,
-    /// What an observer of the machine sees.
+    /// The accesses that an observer of the machine sees.
     Observer,
 }
 
@@ -65,7 +65,7 @@ pub struct MemoryBudget {
 }
 
 impl VmBudget {
-    /// The budget of a VM on so many PCPUs; `sides`: the PCPUs of critical VCPUs, one bit each.
+    /// The budget of a VM on `cpus` PCPUs; `sides`: the PCPUs of critical VCPUs, one bit each.
     pub fn pool(&self, start: Instant, cpus: u32, sides: u64) -> Option<Pool> {
         let MemoryBudget { accesses: budget, period } = self.budget;
         let pool = Pool::new(Parameters { budget, period, start }, cpus.into()).ok()?;
@@ -86,25 +86,25 @@ impl MemoryBudget {
     }
 }
 
-/// What all VCPUs of a VM may make together (XenThrottle, section 4.1).
+/// The budget of accesses of all VCPUs of a VM together (XenThrottle, section 4.1).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct VmBudget {
     /// The budget.
     pub budget: MemoryBudget,
-    /// What it gets of the accesses by which it could have delayed critical VMs and did not.
+    /// Its credits for accesses that critical VMs did not make.
     pub compensation: Option<Compensation>,
 }
 
 /// Credits for accesses that critical VMs did not make (XenThrottle, section 3.4).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Compensation {
-    /// They are given up every so many periods.
+    /// The credits are given up every `periods` periods.
     pub periods: u32,
-    /// And when a guest of the critical side switches tasks.
+    /// Whether they are also given up when a guest of the critical side switches tasks.
     pub flush_task_switch: bool,
 }
 
-/// Reads `/platform/bandwidth-counter`, for so many PCPUs; `console` is the interrupt of the UART.
+/// Reads `/platform/bandwidth-counter`, for `cpus` PCPUs; `console` is the interrupt of the UART.
 #[inline(never)]
 pub fn counter(node: Node<'_>, cpus: usize, console: u32) -> Result<Counter, Refusal<'_>> {
     node.only(
@@ -210,7 +210,7 @@ pub fn of_vm<'a>(
     Ok(Some(VmBudget { budget, compensation }))
 }
 
-/// Returns whether the accesses of a VM are counted for the compensation of others.
+/// Returns true if the accesses of a VM are counted for the compensation of others.
 pub fn critical<'a>(node: Node<'a>, counter: Option<&Counter>) -> Result<bool, Refusal<'a>> {
     let critical = node.value(names::CRITICAL).is_some();
     if critical && counter.is_none() {

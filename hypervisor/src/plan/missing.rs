@@ -1,8 +1,8 @@
-//! What a plan asks of a CPU in vain.
+//! Parts of a counter that a plan asks for and a CPU lacks.
 
 use core::fmt;
 
-/// What a CPU lacks of what shall count.
+/// A part that a CPU lacks of the counter of memory accesses.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Missing {
     /// Performance monitors.

@@ -80,7 +80,7 @@ impl fmt::Display for Range {
     }
 }
 
-/// Where something of a guest lies in the machine.
+/// The place of a part of a guest in the machine.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Mapping {
     /// As the guest sees it (IPA).
@@ -105,11 +105,11 @@ pub struct Plan<'a> {
     pub model: &'a [u8],
     /// The machine.
     pub platform: Platform<'a>,
-    /// What VMs share.
+    /// The locks on the resources that VMs share.
     pub locks: Locks<'a>,
     /// The channels between VMs.
     pub channels: Vec<Channel<'a>>,
-    /// How many serial lines there are between VMs.
+    /// Number of serial lines between VMs.
     pub serial_lines: usize,
     /// The links between VMs.
     pub links: Vec<Link<'a>>,

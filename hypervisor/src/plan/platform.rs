@@ -99,7 +99,7 @@ pub struct Platform<'a> {
     pub own: Option<Ram>,
     /// MPIDR affinity of each PCPU.
     pub cpus: Vec<u64>,
-    /// Where each PCPU waits for the address at which it is to start; empty if PSCI starts them.
+    /// Address of the word at which each PCPU waits for the address of its start; empty if PSCI starts them.
     pub spin_table: Vec<u64>,
     /// Power management of the BCM2835 family, if it turns the machine off in place of PSCI.
     pub power_off: Option<Range>,
@@ -109,9 +109,9 @@ pub struct Platform<'a> {
     pub serial: Serial,
     /// Last-level cache, if VMs have colours.
     pub llc: Option<Llc>,
-    /// What counts memory accesses, if some are to be counted.
+    /// The counter of memory accesses, if some are to be counted.
     pub counter: Option<Counter>,
-    /// How many ticks of its budget a VCPU pays where VCPUs share a PCPU: when it blocks; and when it wakes, for
+    /// Ticks of its budget that a VCPU pays where VCPUs share a PCPU: when it blocks; and when it wakes, for
     /// interrupts that came because of it while it waited.
     pub prices: [u64; 2],
 }
@@ -197,7 +197,7 @@ pub fn read<'a>(node: Node<'a>, clock: Clock) -> Result<Platform<'a>, Refusal<'a
     })
 }
 
-/// Returns what a VCPU pays when it blocks, and for each kick while it waits, in ticks, rounded up; 0 if the plan does not say.
+/// Returns the price that a VCPU pays when it blocks, or for each kick while it waits, in ticks, rounded up; 0 without one.
 fn price<'a>(node: Node<'a>, property: &'static str, clock: Clock) -> Result<u64, Refusal<'a>> {
     if node.value(property).is_none() {
         return Ok(0);

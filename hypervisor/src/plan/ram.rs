@@ -16,7 +16,7 @@ pub struct Ram {
     pub host: Range,
     /// Its colours; without any it has all frames of the area.
     pub colors: Option<ColorSet>,
-    /// Which frame of the machine is page i of the guest.
+    /// Finds the frame of the machine that is page i of the guest.
     pub stripe: Stripe,
 }
 

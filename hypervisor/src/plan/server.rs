@@ -14,7 +14,7 @@ use super::{Clock, Node, Problem, Refusal};
 /// A budget that fills its period, as a part of the PCPU.
 pub const WHOLE: u64 = 1 << 24;
 
-/// How a VCPU shares its PCPU with others.
+/// The server of a VCPU that shares its PCPU with others.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Server {
     /// Larger goes first; no two VCPUs of a PCPU have the same.
@@ -23,7 +23,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Returns what decides when the VCPU runs; periods are counted from `start`. Times are ticks of
+    /// Returns the policy that decides when the VCPU runs; periods are counted from `start`. Times are ticks of
     /// the system counter: budgets are rounded down, periods exact.
     pub fn policy(self, start: Instant) -> server::Policy {
         self.policy.starting(start)

@@ -8,7 +8,7 @@ const SECOND: u64 = 1_000_000_000;
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     frequency: u32,
-    /// So many ticks are so many nanoseconds; in lowest terms, so that whole ticks are found
+    /// `ticks` ticks are `nanoseconds` nanoseconds; in lowest terms, so that whole ticks are found
     /// by one division.
     ticks: u64,
     nanoseconds: u64,

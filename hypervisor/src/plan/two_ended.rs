@@ -1,4 +1,4 @@
-//! What serial lines and links have in common: registers and an interrupt in each of two VMs.
+//! The common part of serial lines and links: registers and an interrupt in each of two VMs.
 
 use abi::plan::names;
 

@@ -34,7 +34,7 @@ pub struct Coloring {
     pub pool: Ram,
 }
 
-/// What happens to a VM that crashes or resets.
+/// The policy for a VM that crashes or resets.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Policy {
     /// It stays stopped.
@@ -54,7 +54,7 @@ pub struct Load<'a> {
     pub address: u64,
 }
 
-/// How a VM starts.
+/// The start of a VM.
 #[derive(Debug)]
 pub struct Boot<'a> {
     /// Its node, for messages.
@@ -72,14 +72,14 @@ pub struct Boot<'a> {
 pub struct Vcpu {
     /// Index of the PCPU that runs it.
     pub pcpu: usize,
-    /// How it shares the PCPU with others; none: it has the PCPU for itself.
+    /// Its share of the PCPU; none: it has the PCPU for itself.
     pub server: Option<Server>,
-    /// How many memory accesses it may make; none: as many as it likes, or its VM may.
+    /// Budget of memory accesses; none: as many as it likes, or its VM may.
     pub memory: Option<MemoryBudget>,
-    /// For how many ticks it may execute in global critical sections until it executes outside; 0: it may
+    /// Most ticks that it may execute in global critical sections until it executes outside; 0: it may
     /// be in none.
     pub hold: u64,
-    /// How often it may enter them, in ticks; none: never.
+    /// Limit on entries into them, in ticks; none: it never enters one.
     pub rate: Option<Rate>,
 }
 
@@ -90,9 +90,9 @@ pub struct Vm<'a> {
     pub name: &'a str,
     /// Its node, for messages.
     pub node: Node<'a>,
-    /// What happens after a crash.
+    /// The policy after a crash.
     pub on_crash: Policy,
-    /// What happens after a reset.
+    /// The policy after a reset.
     pub on_reset: Policy,
     /// Most restarts before the VM stays stopped.
     pub restart_limit: u32,
@@ -102,7 +102,7 @@ pub struct Vm<'a> {
     pub cache_share: Option<u8>,
     /// Whether all RAM is mapped at the start; otherwise a page is when it is first touched.
     pub warm_up: bool,
-    /// How many memory accesses its VCPUs may make together, if that is limited.
+    /// Budget of the memory accesses of all its VCPUs together, if that is limited.
     pub memory_budget: Option<VmBudget>,
     /// Whether its accesses count for the compensation of others.
     pub critical: bool,
@@ -130,7 +130,7 @@ pub struct Vm<'a> {
     pub serial_lines: Vec<SerialEnd>,
     /// Its ends of links.
     pub links: Vec<LinkEnd>,
-    /// How it starts.
+    /// Its start.
     pub boot: Boot<'a>,
 }
 
@@ -304,7 +304,7 @@ pub fn read<'a>(
     })
 }
 
-/// Returns what is wrong with the name of a VM or of something that VMs share.
+/// Returns the mistake in the name of a VM or of something that VMs share.
 #[inline(never)]
 pub(super) fn wrong_name(name: &str) -> Option<&'static str> {
     let usable = |c: &u8| matches!(c, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');

@@ -49,7 +49,7 @@ pub(super) struct Format {
     long: bool,
 }
 
-/// What a descriptor says.
+/// The meaning of a descriptor.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Entry {
     /// Nothing is mapped.

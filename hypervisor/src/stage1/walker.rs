@@ -3,13 +3,13 @@
 use super::format::{Entry, Format, LEVELS};
 use super::{Space, Tables};
 
-/// What a walk came upon.
+/// A thing upon which a walk came.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Step {
     /// A page or block that EL0 can read: contiguous memory, aligned to its size. It need
     /// not be RAM; and another one may be the same.
     Pages {
-        /// Where it starts.
+        /// Its first address.
         ipa: u64,
         /// Its size.
         bytes: u64,
@@ -34,7 +34,7 @@ pub struct Walker {
     level: u32,
     /// The tables in which the walk is, by level.
     tables: [Table; LEVELS],
-    /// How many more may be visited.
+    /// Number of tables that may still be visited.
     tables_left: u32,
 }
 

@@ -19,7 +19,7 @@ use crate::machine;
 use crate::pcpu::{Assignment, Pcpu};
 use crate::plan;
 
-/// What a VM rings for: a channel that it writes.
+/// A channel that a VM writes, and for which it rings.
 pub struct Rings {
     /// Offset of its register.
     register: u64,
@@ -29,7 +29,7 @@ pub struct Rings {
     used: Mutex<Used>,
 }
 
-/// How much of the limit is used up. It survives restarts of the writer.
+/// The used part of the limit. It survives restarts of the writer.
 struct Used {
     /// The time from which on the writer may ring again.
     from: i64,

@@ -10,7 +10,7 @@ const EC_DATA_ABORT: u64 = 0x24;
 const ESR_IL: u64 = 1 << 25;
 /// Fault status: synchronous external abort, not on a table walk.
 const EXTERNAL_ABORT: u64 = 0x10;
-/// What a data abort says of its access, in EL2's syndrome and in EL1's: a store, a maintenance of caches.
+/// Bits of a data abort for its access, in EL2's syndrome and in EL1's: a store, a maintenance of caches.
 const STORE: u64 = 1 << 6;
 const CACHE_MAINTENANCE: u64 = 1 << 8;
 

@@ -71,9 +71,9 @@ struct Transmit {
 /// Frames that are to be sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Sending {
-    /// By which link.
+    /// Index of the link.
     link: usize,
-    /// How many more at most.
+    /// Most frames that are still to be sent.
     left: u16,
     /// The driver wants to be interrupted for those that were sent.
     done: bool,
@@ -154,7 +154,7 @@ impl Links {
         self.notes.tell(link);
     }
 
-    /// Returns what this end has sent, at the end.
+    /// Returns the counts of this end of a link, when the machine stops.
     pub fn counts(&self, link: usize) -> Counts {
         self.all.get(link).map_or(Counts::default(), |link| link.transmit.lock().sender.counts())
     }

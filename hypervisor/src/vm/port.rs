@@ -46,7 +46,7 @@ struct Port {
     due: AtomicU64,
 }
 
-/// What changes at an end.
+/// The part of an end that changes.
 struct End {
     uart: Pl011,
     /// The time from which on it may interrupt the other end again. It survives restarts of the VM.
@@ -58,7 +58,7 @@ struct End {
 /// A VCPU of the same VM is at the port.
 pub struct Busy;
 
-/// Where the PL011 sends its bytes.
+/// The wire into which the PL011 sends its bytes.
 struct Sender(&'static Wire);
 
 impl Line for Sender {

@@ -47,7 +47,7 @@ impl TimePage {
     }
 }
 
-/// How long a VCPU had to wait.
+/// The time for which a VCPU had to wait.
 #[derive(Debug)]
 pub struct StolenTime {
     /// Ticks since the start.

@@ -138,7 +138,7 @@ impl Vm {
         false
     }
 
-    /// Does one chunk. Returns true when all work is done.
+    /// Does one chunk. Returns true if all work is done.
     #[inline(always)]
     fn chunk(&'static self, work: &mut Work, at: &Assignment, pcpu: &'static Pcpu) -> bool {
         match work {

@@ -36,7 +36,7 @@ impl Width {
         (start, start.wrapping_add(since) & self.mask)
     }
 
-    /// Returns what was counted from one value to another, if that is less than its range.
+    /// Returns the number of counts from `start` to `end`, if that is less than the range of the counter.
     #[inline(always)]
     pub const fn between(self, start: u64, end: u64) -> u64 {
         end.wrapping_sub(start) & self.mask

@@ -14,7 +14,7 @@ const NONE_PENDING: u64 = 1 << 3;
 
 /// The list registers of a VCPU of the executing CPU.
 ///
-/// What is [`empty`](ListRegisters::empty) is known as of the last context
+/// Which of them are [`empty`](ListRegisters::empty) is known as of the last context
 /// synchronisation: an exception, [`super::end`] before an injection, or
 /// [`synchronise`](ListRegisters::synchronise). `cargo xtask size` looks at all ways through the code for that.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +31,7 @@ pub struct SavedLists {
     pub(in crate::arch) machine: AtomicU64,
     /// ICH_AP0R<n>_EL2 and ICH_AP1R<n>_EL2, for each n, or GICH_APR.
     pub(in crate::arch) active: [[AtomicU64; 2]; 4],
-    /// What says which list registers are empty, if all are, and whether a GICv3 has many
+    /// The value of the register that says which list registers are empty, if all are, and whether a GICv3 has many
     /// active priorities registers.
     pub(in crate::arch) all: AtomicU64,
 }
@@ -165,7 +165,7 @@ impl ListRegisters for Lists {
         self.set_control(ENABLE | if on { NONE_PENDING } else { 0 });
     }
 
-    /// Of a VCPU that is not loaded, as all that start.
+    /// Resets the list registers of a VCPU that is not loaded, as all that start.
     fn start(&self) {
         if let Some(saved) = self.0 {
             for word in saved.lists.iter().chain(saved.active.as_flattened()) {

@@ -50,10 +50,10 @@ const PRIORITY: u32 = 0xa0a0_a0a0;
 /// Priority of software-generated interrupts, the last: other CPUs cause them.
 const PRIORITY_OF_SGIS: u32 = 0xc0c0_c0c0;
 
-/// How often a register is read at boot until hardware counts as stuck.
+/// Number of reads of a register at boot until hardware counts as stuck.
 pub(super) const BOOT_READS: u32 = 1_000_000;
 /// The same while guests run: a few microseconds, because a read of a device takes a CPU tens of nanoseconds.
-/// What is waited for takes a controller less than that.
+/// A controller needs less time than that for all that EL2 waits for.
 const SETTLE_READS: u32 = 64;
 
 /// Returns true if this INTID of an acknowledgement says that there is no interrupt to end (IHI 0069, 2.2.1). All
@@ -90,7 +90,7 @@ pub fn deactivate(intid: u32) {
 
 /// Sends software-generated interrupt `id` (0 to 15) to the CPU with this affinity.
 ///
-/// What was written to memory before is visible to the CPU that takes it.
+/// Earlier writes to memory are visible to the CPU that takes the interrupt.
 #[cfg(target_os = "none")]
 #[inline]
 pub fn send_sgi(affinity: u64, id: u32) {
@@ -173,7 +173,7 @@ pub(super) fn poll(reads: u32, mut done: impl FnMut() -> bool) -> bool {
 mod tests {
     use super::*;
 
-    /// Hardware that settles after so many reads: how often it is read, and whether it has settled.
+    /// Polls hardware that settles after `settles_after` reads; returns the number of reads, and whether it has settled.
     fn reads_of(settles_after: u32) -> (u32, bool) {
         let mut reads = 0;
         let settled = poll(SETTLE_READS, || {

@@ -1,6 +1,6 @@
-//! Which interrupt controller the CPU has: decided by patching code.
+//! Patching of code for the interrupt controller that the CPU has.
 //!
-//! Every place that depends on it is in the table `.gicv2_sites`: the place of an instruction,
+//! Every place that depends on the controller is in the table `.gicv2_sites`: the place of an instruction,
 //! and where to go instead, each relative to its own word. On a CPU without system registers of a
 //! GICv3 the entry code (`arch::boot`) replaces each of these instructions by a branch, before the MMU is on.
 

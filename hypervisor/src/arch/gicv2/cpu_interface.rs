@@ -122,7 +122,7 @@ pub fn deactivate(intid: u32) {
 
 /// Sends software-generated interrupt `id` (0 to 15) to the CPU with this affinity.
 ///
-/// What was written to memory before is visible to the CPU that takes it.
+/// Earlier writes to memory are visible to the CPU that takes the interrupt.
 #[inline(never)]
 pub fn send_sgi(affinity: u64, id: u32) {
     let Some(own) = INTERFACE.own() else { return };

@@ -102,7 +102,7 @@ pub fn copy(saved: &SavedLists, copying: Copying) {
     }
 }
 
-/// What few CPUs have.
+/// Copies the registers that few CPUs have.
 #[inline(never)]
 fn copy_rest(saved: &SavedLists, copying: Copying) {
     let bits = preemption_bits();

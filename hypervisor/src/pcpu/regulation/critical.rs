@@ -1,8 +1,8 @@
-//! What critical VCPUs of this PCPU access is told to the VMs that get credits for the rest
+//! The accesses of critical VCPUs of this PCPU are told to the VMs that get credits for the rest
 //! (XenThrottle, section 3.4).
 //!
-//! It is told at the end of each period of such a VM, whose budget the credit becomes at once.
-//! What comes too late to be in time for the whole next period gives no credit. Accesses
+//! They are told at the end of each period of such a VM, whose budget the credit becomes at once.
+//! A report that is too late for the whole next period gives no credit. Accesses
 //! between the end of a period and the time when EL2 notices it count for the period before.
 //!
 //! Credits are given up when this PCPU goes over to a critical VCPU; and if the plan says so, when
@@ -27,7 +27,7 @@ pub(in crate::pcpu) struct Side {
     flush_task_switch: bool,
     /// End of the current period.
     end: AtomicU64,
-    /// What critical VCPUs have accessed in it so far.
+    /// Accesses of critical VCPUs in it so far.
     accesses: AtomicU64,
     /// Address space of the critical guest at its start.
     table: AtomicU64,

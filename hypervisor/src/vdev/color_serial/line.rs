@@ -67,7 +67,7 @@ fn parse(line: &[u8]) -> Option<Command> {
 mod tests {
     use super::*;
 
-    /// Returns what the lines of a text say.
+    /// Returns the commands in the lines of a text.
     fn commands(text: &[u8]) -> Vec<Command> {
         let mut reader = LineReader::new();
         let mut all = Vec::new();

@@ -55,7 +55,7 @@ pub struct Attention {
 }
 
 impl Attention {
-    /// That of a VCPU that is off.
+    /// Makes the attention of a VCPU that is off.
     pub const fn new() -> Self {
         Self {
             place: AtomicU8::new(Place::Out as u8),
@@ -89,7 +89,7 @@ impl Attention {
         self.is_noted()
     }
 
-    /// It does not execute any more, and is ready or off.
+    /// Notes that the VCPU does not execute any more, and is ready or off.
     #[inline(always)]
     pub fn leave(&self) {
         self.place.store(Place::Out as u8, SeqCst);
@@ -109,7 +109,7 @@ impl Attention {
         self.is_noted()
     }
 
-    /// It was found to have nothing to do, after its list registers were brought up to date.
+    /// Notes that the VCPU has nothing to do, after its list registers were brought up to date.
     #[inline]
     fn settle(&self) {
         self.place.store(Place::Settled as u8, SeqCst);

@@ -31,7 +31,7 @@ impl<const N: usize> Queue<N> {
         &self.bytes[start..N.min(start + self.length)]
     }
 
-    /// Removes so many of the first bytes.
+    /// Removes the first `bytes` bytes.
     pub(super) fn skip(&mut self, bytes: usize) {
         self.start = (self.start + bytes) % N;
         self.length -= bytes;

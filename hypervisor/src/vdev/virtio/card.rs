@@ -60,7 +60,7 @@ const FAILED: u8 = 128;
 const USED_BUFFERS: u8 = 1;
 const CHANGED: u8 = 2;
 
-/// What the guest is to find in the card: the state behind its registers.
+/// The state behind the registers of a card.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Card {
     mac: Mac,
@@ -80,7 +80,7 @@ struct Setup {
     ready: bool,
 }
 
-/// What follows from a store.
+/// The effect of a store.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Effect {
     /// Nothing else.

@@ -23,10 +23,10 @@ const DESCRIPTOR_BYTES: u64 = 16;
 const USED_BYTES: u64 = 8;
 const HEAD_BYTES: u64 = 4;
 
-/// Where a ring lies, as the driver has told it.
+/// Places of the parts of a ring, as the driver has told them.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Layout {
-    /// How many chains it has.
+    /// Number of chains.
     pub size: u16,
     /// The table of descriptors.
     pub descriptors: u64,
@@ -51,7 +51,7 @@ impl Layout {
     }
 }
 
-/// What a correct driver does not do.
+/// A mistake that a correct driver does not make.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Broken {
     /// A part of a ring, or a buffer, does not lie in RAM.
@@ -72,7 +72,7 @@ pub enum Broken {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Queue {
     layout: Layout,
-    /// How many available chains the device has taken, and how many it has returned; both wrap.
+    /// Numbers of chains that the device has taken and returned; both wrap.
     taken: u16,
     returned: u16,
 }

@@ -52,7 +52,7 @@ impl Dropped {
     }
 }
 
-/// What an end has sent.
+/// Counts of the frames that an end has sent.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counts {
     /// Frames that the other end has got, and their bytes.
@@ -73,7 +73,7 @@ pub struct Sender {
     buffer: [u8; BUFFER],
 }
 
-/// What [`Sender::send`] has done.
+/// The result of [`Sender::send`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Sent {
     /// There is no frame to send.
@@ -91,7 +91,7 @@ impl Sender {
         Self { own, other, bucket, counts, buffer: [0; BUFFER] }
     }
 
-    /// Returns what was sent since the machine started.
+    /// Returns the counts of frames since the machine started.
     pub fn counts(&self) -> Counts {
         self.counts
     }
@@ -133,7 +133,7 @@ impl Sender {
 
     /// Makes what is in the buffer the frame that the other end gets, if it may get it. Returns its length.
     ///
-    /// Whatever it is, it was copied: it takes tokens also if it may not pass, so that the limit is one on this work.
+    /// Every frame was copied: it takes tokens also if it may not pass, so that the limit is one on this work.
     fn pass(&mut self, bytes: u64, now: Instant) -> Result<usize, Dropped> {
         let frame = bytes.saturating_sub(HEADER as u64);
         if !self.bucket.take(frame.clamp(LINK_COUNTED_MIN, FRAME_MAX as u64), now) {

@@ -12,7 +12,7 @@ const SCTLR_EE: u64 = 1 << 25;
 /// TCR_EL1.IRGN0: walks go past the caches if it is 0.
 const TCR_IRGN0: u64 = 3 << 8;
 
-/// How the guest's table walks read memory.
+/// The way in which the guest's table walks read memory.
 #[derive(Clone, Copy, Debug)]
 pub struct TableFormat {
     uncached: bool,

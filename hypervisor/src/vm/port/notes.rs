@@ -1,4 +1,4 @@
-//! What there is to do at the ports of a VM, one bit for each.
+//! Work that waits at the ports of a VM, one bit for each.
 //!
 //! The other end of a line *tells* first, and calls a VCPU of the VM then, which does what was told. If it *misses* the port
 //! because another VCPU is there, that one does it when it has left. Each VCPU does so once: if it is missed again meanwhile, it
