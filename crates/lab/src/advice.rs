@@ -1,11 +1,11 @@
-//! What is said beside bounds: what would help, and what has to be known.
+//! Advice and remarks beside bounds.
 
 use planner::completion;
 use system::description::{self, Channel, System};
 use system::plan::{Plan, Vm};
 use verdict::{VcpuVerdict, Verdict};
 
-/// Returns what would help VCPUs with tasks that can be late, and chains that are.
+/// Returns advice for VCPUs with tasks that can be late, and for chains that are late.
 pub fn advice(system: &System, verdict: &Verdict) -> Vec<String> {
     let vcpus = verdict.pcpus.iter().flat_map(|pcpu| &pcpu.vcpus);
     let late = vcpus.filter(|vcpu| vcpu.tasks.iter().any(|task| !task.ok));

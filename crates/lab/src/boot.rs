@@ -143,9 +143,9 @@ pub struct Running {
 /// The result of a machine that has ended.
 #[derive(Debug)]
 pub struct Ran {
-    /// How the machine ended.
+    /// The end of the machine.
     pub outcome: Outcome,
-    /// What the lines of the console showed.
+    /// The facts that the lines of the console showed.
     pub known: Known,
     /// The recorded trace, or why there is none; `None`: no trace was wanted.
     pub recorded: Option<Result<Recorded, String>>,
@@ -170,7 +170,7 @@ impl Running {
         next
     }
 
-    /// Returns what the console has shown so far.
+    /// Returns the facts that the console has shown so far.
     pub fn known(&self) -> &Known {
         self.tally.known()
     }
@@ -215,7 +215,7 @@ impl Ran {
         Self { outcome, known: tally.end(), recorded: recording.map(Recording::finish), asked }
     }
 
-    /// Returns what to say of a machine that was asked to end and had to be killed: its results are missing.
+    /// Returns a remark on a machine that was asked to end and had to be killed: its results are missing.
     pub fn without_results(&self) -> Option<String> {
         let killed = self.asked && self.outcome.exit == Exit::TimedOut;
         let seconds = RESULTS.as_secs();

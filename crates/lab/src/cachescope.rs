@@ -27,7 +27,7 @@ pub use rows::rows;
 const PLUGIN_VARIABLE: &str = "BULKHEAD_CACHESCOPE";
 /// Place of the plugin in the folder of the project after `make cachescope`.
 const BUILT: &str = "cachescope/target/release/libbulkhead_cachescope.so";
-/// How to get the plugin.
+/// The ways to get the plugin.
 const GET: &str =
     "`make cachescope` makes it, and a release has it in a package `bulkhead-cachescope`";
 /// The file in the results that has the owners of memory.

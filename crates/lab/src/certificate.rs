@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::Failure;
 
-/// What was written.
+/// The files that were written.
 #[derive(Debug, Serialize)]
 pub struct Written {
     /// The folder; `None` if no bound has a theorem, and nothing was written.
@@ -30,7 +30,7 @@ pub struct File {
     pub vcpu: usize,
     /// The theorems.
     pub bounds: Vec<Bound>,
-    /// What they assume besides the description, which nobody has proved: clauses.
+    /// Their assumptions besides the description, which nobody has proved: clauses.
     pub hypotheses: Vec<String>,
 }
 

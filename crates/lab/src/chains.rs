@@ -69,7 +69,7 @@ impl Observed {
 /// A chain of a simulation or a run, beside its bounds.
 #[derive(Clone, Debug, Serialize)]
 pub struct Seen {
-    /// What was seen.
+    /// The observations.
     #[serde(flatten)]
     pub observed: Observed,
     /// Its bounds and limits.
@@ -95,7 +95,7 @@ impl Seen {
         self.observed.late(judged.max_reaction_ns, judged.max_age_ns, &judged.chain)
     }
 
-    /// Returns whether it was within its limits, if it has some.
+    /// Returns the verdict on its limits, if it has some.
     pub fn in_time(&self) -> Option<Row> {
         let (found, judged) = (&self.observed, &self.judged);
         judged.max_reaction_ns.or(judged.max_age_ns)?;
@@ -110,7 +110,7 @@ impl Seen {
         })
     }
 
-    /// Returns whether it was within its bounds.
+    /// Returns the verdict on its bounds.
     pub fn within_bounds(&self) -> Row {
         let judged = &self.judged;
         let row = self.row(Rule::Bound).figure("bound", both(judged.reaction_ns, judged.age_ns));
@@ -153,7 +153,7 @@ struct Flow {
 /// A task of a chain: data is the time at which the first task read it.
 #[derive(Clone, Debug, Default)]
 struct Step {
-    /// What its pending jobs have read.
+    /// The data that its pending jobs have read.
     pending: VecDeque<Option<u64>>,
     /// Its output.
     output: Option<u64>,
@@ -190,7 +190,7 @@ impl<K: Eq + Hash> Watch<K> {
         }
     }
 
-    /// Returns what was found so far, in the order of the description.
+    /// Returns the observations so far, in the order of the description.
     pub fn observed(&self) -> Vec<Observed> {
         self.flows.iter().map(|flow| flow.observed).collect()
     }

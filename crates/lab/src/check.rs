@@ -16,10 +16,10 @@ use crate::{advice, explain};
 
 pub use document::Document;
 
-/// What is asked beyond the bounds.
+/// Questions of a check beyond the bounds.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// How much execution times can grow.
+    /// True if the possible growth of execution times is computed.
     pub sensitivity: bool,
     /// The folder for theorems.
     pub certificate: Option<PathBuf>,
@@ -40,9 +40,9 @@ pub struct Checked {
     pub verdict: Verdict,
     /// Files of the plan that do not exist yet.
     pub missing: Vec<String>,
-    /// What would help tasks and chains that can be late.
+    /// Advice for tasks and chains that can be late.
     pub advice: Vec<String>,
-    /// How much execution times can grow, if that was asked.
+    /// The possible growth of execution times, if that was asked.
     pub sensitivity: Option<Sensitivity>,
     /// The theorems that were written.
     pub certificate: Option<Written>,
@@ -124,7 +124,7 @@ impl Checked {
         self.plan.as_ref().map(|it| it.name.as_str()).or(described).unwrap_or_default()
     }
 
-    /// Returns what has to be known to read the rest, a sentence each.
+    /// Returns notes that help to read the rest, a sentence each.
     pub fn notes(&self) -> Vec<String> {
         let absent = self.missing.iter().map(|path| {
             let advice = image::checkout::advice(Path::new(path));

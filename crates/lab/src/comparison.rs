@@ -16,7 +16,7 @@ pub struct Document<'a> {
     pub from_ns: i64,
     /// The end of what was compared.
     pub until_ns: i64,
-    /// What the first and the second of two numbers are called: `sim` and `run`, or `A` and `B`.
+    /// Names of the first and the second of two numbers: `sim` and `run`, or `A` and `B`.
     pub sides: [&'static str; 2],
     /// The first difference, if there is one.
     pub first_difference: Option<FirstDifference>,
@@ -48,11 +48,11 @@ pub struct Vcpu {
     pub period_ns: Option<u64>,
     /// The time for which it ran.
     pub supply_ns: [u64; 2],
-    /// How often it began to run.
+    /// Number of times that it began to run.
     pub runs: [u64; 2],
     /// Part of the time for which it ran, in millionths.
     pub supply_ppm: [u64; 2],
-    /// What it used of its budget in whole periods of its server, the mean.
+    /// The mean of the time that it used in whole periods of its server.
     pub used_in_period_mean_ns: Option<[u64; 2]>,
     /// The most that it used in one period.
     pub used_in_period_max_ns: Option<[u64; 2]>,
@@ -120,7 +120,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Returns what the traces are called: after the commands that they come from, if these differ.
+/// Returns the names of the traces: after the commands that they come from, if these differ.
 pub fn sides(headers: [&Header; 2]) -> [&'static str; 2] {
     match headers.map(|header| header.origin) {
         [Origin::Simulator, Origin::Hypervisor] => ["sim", "run"],

@@ -31,7 +31,7 @@ pub struct Consoles {
     _sockets: Sockets,
 }
 
-/// What both threads use.
+/// The state that both threads use.
 #[derive(Debug)]
 struct Shared {
     clients: Mutex<Clients>,

@@ -1,4 +1,4 @@
-//! What differs between two systems, or two results: what was moved or changed, and which parts of bounds are why.
+//! Differences between two systems, or two results: the things that were moved or changed, and the parts of bounds that are why.
 
 mod results;
 
@@ -23,10 +23,10 @@ const PARTS_SHOWN: usize = 4;
 /// A difference. What is in one of the systems only has no other differences.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Difference {
-    /// What is different: `system`, `hypervisor`, `VM linux`, `VCPU linux.0`, `task linux.logger`, `chain steer`, `channel pose`; or
-    /// `plan`, if the plans differ in something that is not shown.
+    /// The thing that is different: `system`, `hypervisor`, `VM linux`, `VCPU linux.0`, `task linux.logger`, `chain steer`,
+    /// `channel pose`; or `plan`, if the plans differ in something that is not shown.
     pub of: String,
-    /// Which property: `budget`, `bound` and so on; `exists` if it is in one of the systems only.
+    /// The property: `budget`, `bound` and so on; `exists` if the thing is in one of the systems only.
     pub property: &'static str,
     /// The value in the first system.
     pub before: String,
@@ -72,8 +72,8 @@ impl Thing {
 /// All things of a system with their names, in its order.
 type Things = Vec<(String, Thing)>;
 
-/// Returns what differs between the systems of two files, or between two results. Where one is a plan, tasks are not compared:
-/// plans have none.
+/// Returns the differences between the systems of two files, or between two results. Where one is a plan, tasks are not
+/// compared: plans have none.
 ///
 /// # Errors
 ///
@@ -212,7 +212,7 @@ const ARGUMENTS: &str = "arguments";
 /// The property that has parts.
 const BOUND: &str = "bound";
 
-/// Returns what is compared, and the plan if the machine has one, with paths that do not depend on where it lies.
+/// Returns the things that are compared, and the plan if the machine has one, with paths that do not depend on where it lies.
 fn things(
     input: &Input,
     folder: &Path,

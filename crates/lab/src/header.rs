@@ -26,7 +26,7 @@ pub fn header(plan: &Plan, described: Option<&description::System>, frequency_hz
     }
 }
 
-/// Returns what a trace says of a server.
+/// Returns the entry of a server in the header of a trace.
 pub fn server(server: Server) -> ServerHeader {
     let budget = server.class.budget();
     ServerHeader {

@@ -34,11 +34,11 @@ pub struct OnKvm<'a> {
     host: Host,
     target: Target,
     log: LogFile,
-    /// What the host lacks, and what the description asks for without effect.
+    /// Remarks on parts that the host lacks, and on requests of the description without effect.
     remarks: Vec<String>,
 }
 
-/// Refuses a system that cannot run under KVM on this host. Returns what has to be known of such a run, a sentence each.
+/// Refuses a system that cannot run under KVM on this host. Returns remarks on such a run, a sentence each.
 pub fn check(system: &System) -> Result<Vec<String>, Failure> {
     refusals::check(system)?;
     let mut remarks = survey::check(system)?;
@@ -63,7 +63,7 @@ impl<'a> OnKvm<'a> {
 }
 
 impl OnKvm<'_> {
-    /// Returns what was found of the frames of VMs with colours, when the run is over.
+    /// Returns the findings about the frames of VMs with colours, when the run is over.
     pub(crate) fn colors(&self) -> Option<Colors> {
         self.host.findings().map(|it| Colors::new(self.system, it))
     }

@@ -10,7 +10,7 @@ use serde::Serialize;
 /// result are the same.
 const VARIABLE: &str = "SOURCE_DATE_EPOCH";
 
-/// Returns what is wrong with the value of `SOURCE_DATE_EPOCH`, if it is set and no time.
+/// Returns the mistake in the value of `SOURCE_DATE_EPOCH`, if it is set and no time.
 pub fn wrong_time() -> Option<String> {
     let text = env::var_os(VARIABLE)?;
     let seconds = text.to_str().and_then(|text| text.parse::<u64>().ok());
@@ -27,7 +27,7 @@ pub fn wrong_time() -> Option<String> {
 /// The end of the year 9999, after which dates have more than four digits.
 const SECONDS_MAX: u64 = 253_402_300_799;
 
-/// What made a document.
+/// The origin of a document.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Made {
     /// The command, such as `prove`.

@@ -1,4 +1,4 @@
-//! Whose files and folders are used without being named: in a folder above the current one they can be anybody's.
+//! Owners whose files and folders are used without being named: in a folder above the current one they can be anybody's.
 
 use std::env;
 use std::os::unix::fs::MetadataExt;

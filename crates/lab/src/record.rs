@@ -47,7 +47,7 @@ pub enum What {
     Marks,
 }
 
-/// What the thread of a recording is to do.
+/// Orders to the thread of a recording.
 #[derive(Debug, Default)]
 struct Order {
     /// Read what is left, and end.

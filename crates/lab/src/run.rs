@@ -23,10 +23,10 @@ use crate::workspace::{Scratch, Workspace};
 pub use summary::{Document, End, Runner, Summary, VmDocument};
 pub(crate) use target::Target;
 
-/// How long QEMU may take to end after its console is closed, or when it is asked to.
+/// Time for QEMU to end after its console is closed, or when it is asked to.
 pub const GRACE: Duration = Duration::from_secs(5);
 
-/// What time passes in a machine.
+/// The clock of a machine.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Clock {
     /// That of this host.
@@ -37,14 +37,14 @@ pub enum Clock {
     ShortTurns,
     /// The same as [`Clock::Deterministic`], and cachescope counts accesses; with its option `time=model` they take time.
     Cachescope {
-        /// Where the results go.
+        /// The folder for the results.
         folder: PathBuf,
         /// Options of the plugin, `KEY=VALUE`.
         options: Vec<String>,
     },
 }
 
-/// How a system is run.
+/// Options of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Time in the machine.
@@ -67,7 +67,7 @@ pub struct Options {
 pub trait Prepared {
     /// Starts the machine.
     fn start(&mut self) -> Result<Running, Failure>;
-    /// Returns what the run comes to that left `ran`, and that `end` ended.
+    /// Returns the summary of the run that left `ran`, and that `end` ended.
     fn judge(self, ran: Ran, end: End) -> Result<Summary, Failure>;
 }
 
@@ -171,12 +171,12 @@ impl Prepared for OnQemu<'_> {
     }
 }
 
-/// What a judgement needs to know of a run besides what the machine left.
+/// Facts that a judgement needs about a run besides those that the machine left.
 #[derive(Clone, Debug)]
 pub struct Circumstances {
-    /// What ran the system.
+    /// The runner of the system.
     pub runner: Runner,
-    /// How exact the times of the machine are.
+    /// The exactness of the times of the machine.
     pub times: Times,
     /// It is a failure if a VM does not switch itself off.
     pub until_off: bool,
@@ -184,9 +184,9 @@ pub struct Circumstances {
     pub trace: Option<PathBuf>,
     /// The file with all output of the console.
     pub log: PathBuf,
-    /// What ended the run.
+    /// The end of the run.
     pub end: End,
-    /// What has to be known of the machine, a sentence each.
+    /// Remarks on the machine, a sentence each.
     pub remarks: Vec<String>,
     /// The frames of VMs with colours, where they were looked at.
     pub colors: Option<Colors>,

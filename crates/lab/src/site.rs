@@ -18,7 +18,7 @@ use find::Found;
 use folder::{Folder, Lock};
 pub use others::refuse_other_results;
 
-/// What is shown, and where.
+/// Options of a site.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Documents, and folders with documents in them.

@@ -11,10 +11,10 @@ use crate::{hypervisor, keep};
 
 /// The file that a description is written to.
 pub const FILE: &str = "system.toml";
-/// How descriptions of the project name files of the folder `build`.
+/// The start of names of files of the folder `build` in descriptions of the project.
 const BUILD: &str = "\"../build/";
 
-/// What to do about a file of another system.
+/// Help about a file of another system.
 const IN_THE_WAY: &str = "name another folder, or remove the file";
 
 /// A system to begin with.
@@ -22,9 +22,9 @@ const IN_THE_WAY: &str = "name another folder, or remove the file";
 pub struct Template {
     /// Its name.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// The system in a line.
     pub about: &'static str,
-    /// What `bulkhead` is told next, in the folder.
+    /// Arguments of the next commands of `bulkhead`, in the folder.
     pub next: &'static [&'static str],
     /// Name of the description in the project.
     file: &'static str,

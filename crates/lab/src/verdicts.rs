@@ -1,4 +1,4 @@
-//! What commands judge, as one table for all forms of documents: each verdict with its place in the description.
+//! The verdicts of commands, as one table for all forms of documents: each verdict with its place in the description.
 
 mod check;
 mod difference;

@@ -24,8 +24,8 @@
 //!
 //! With a margin all of this is decided for longer execution times and more accesses.
 //!
-//! What is given is kept. VMs of which nothing is open are not looked at before that: whether
-//! their tasks meet their deadlines says the analysis, as for all others in the end.
+//! Given parts are kept. VMs of which nothing is open are not looked at before that: the analysis
+//! says whether their tasks meet their deadlines, as for all others in the end.
 
 pub mod advice;
 mod apart;
@@ -115,18 +115,18 @@ enum Obstacle {
     Missed(Missed),
 }
 
-/// How a plan is searched.
+/// Options of the search for a plan.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
-    /// What it is best at.
+    /// The objective of the plan.
     pub objective: Objective,
     /// The seed of random numbers: the same one leads to the same plan.
     pub seed: u64,
-    /// The search goes on for this long, with the best plan so far, after what it does without: a
-    /// fixed number of candidates is tried.
+    /// Time for which the search goes on with the best plan so far, after the fixed number of candidates that it
+    /// tries without this.
     pub time: Option<std::time::Duration>,
     /// Called after each candidate with the number of candidates so far; true ends the search with
-    /// what it has.
+    /// the best plan so far.
     pub stops: &'a dyn Fn(u64) -> bool,
 }
 
@@ -136,7 +136,7 @@ impl Default for Options<'_> {
     }
 }
 
-/// What a search did.
+/// The outcome of a search.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct Outcome {
     /// Candidates that were judged.
@@ -174,7 +174,7 @@ pub fn complete_with(system: &mut System, options: &Options<'_>) -> Result<Outco
     Ok(Outcome { slack_ppm, ..outcome })
 }
 
-/// Returns what to say about an obstacle.
+/// Returns the refusal for an obstacle.
 fn refusal(system: &System, obstacle: Obstacle, help: &Help<'_>) -> Refusal {
     if let Some(mistake) = need::starved(system)
         && !matches!(obstacle, Obstacle::Input(_))

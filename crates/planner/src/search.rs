@@ -79,7 +79,7 @@ pub struct Planned {
     pub point: Point,
 }
 
-/// What the VCPUs of one VM need if its tasks are spread over them.
+/// The need of the VCPUs of one VM if its tasks are spread over them.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Rough {
     /// Sum of the parts of a processor that they need.
@@ -125,7 +125,7 @@ impl<'a> Planner<'a> {
         Some(Plan { vms, total })
     }
 
-    /// Returns what the first VM needs with `colors` colours if its tasks are spread over its VCPUs:
+    /// Returns the need of the first VM with `colors` colours if its tasks are spread over its VCPUs:
     /// no better distribution is looked for. `None` if deadlines are missed then.
     pub fn rough(&mut self, colors: usize) -> Option<Rough> {
         let colors = colors.min(self.setting.colors());

@@ -27,7 +27,7 @@ pub fn vcpus_to_pcpus(
 }
 
 /// The same with another test: whether VCPUs, in the order of their priorities, fit onto a PCPU.
-/// What fits without some of them may not fit with them, but not the other way round.
+/// VCPUs that fit without some others may not fit with them, but not the other way round.
 pub(crate) fn place(
     servers: &[Server],
     pinned: &[Option<usize>],

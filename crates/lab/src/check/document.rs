@@ -1,4 +1,4 @@
-//! What a check found, as a document.
+//! The result of a check, as a document.
 
 use serde::Serialize;
 use system::diagnostic::Entry;
@@ -19,7 +19,7 @@ pub struct Document<'a> {
     pub file: &'a str,
     /// The name of the system.
     pub system: &'a str,
-    /// What the plan gives the VMs, if the machine can have a plan.
+    /// The VMs with all that the plan gives them, if the machine can have a plan.
     pub vms: Vec<PlannedVm<'a>>,
     /// The colours of the hypervisor's own code and data, if the plan limits them.
     pub hypervisor_colors: Option<Vec<usize>>,
@@ -29,9 +29,9 @@ pub struct Document<'a> {
     pub report: Option<&'a Report>,
     /// The bounds.
     pub analysis: &'a Verdict,
-    /// What would help tasks and chains that can be late.
+    /// Advice for tasks and chains that can be late.
     pub advice: &'a [String],
-    /// How much execution times can grow, if that was asked.
+    /// The possible growth of execution times, if that was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sensitivity: Option<&'a Sensitivity>,
     /// The theorems that were written.

@@ -18,13 +18,13 @@ pub struct Split {
     place: Place,
     /// The line of the hypervisor so far.
     message: Vec<u8>,
-    /// What was found in this piece of output.
+    /// The output of VMs that was found in this piece.
     found: Vec<(usize, Vec<u8>)>,
 }
 
 #[derive(Debug, Eq, PartialEq)]
 enum Place {
-    /// At the start of a line: what may become a label.
+    /// At the start of a line: bytes that may become a label.
     Start(Vec<u8>),
     Line,
     /// Behind a carriage return in the view of all VMs: a line end, or a label because the line starts again.
@@ -141,7 +141,7 @@ impl Split {
 mod tests {
     use super::*;
 
-    /// What `linux` and `rt` wrote, wherever the console is cut.
+    /// Fails unless `linux` and `rt` wrote these texts, wherever the console is cut.
     #[track_caller]
     fn assert_split(console: &str, linux: &str, rt: &str) {
         for cut in 0..=console.len() {

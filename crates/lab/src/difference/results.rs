@@ -1,4 +1,4 @@
-//! What differs between two results of a command: verdicts and times, and, as causes, the files that were used and the plans.
+//! Differences between two results of a command: verdicts and times, and, as causes, the files that were used and the plans.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub fn is_result(path: &Path) -> bool {
     path.is_dir() || path.extension().is_some_and(|ending| ending == "json")
 }
 
-/// Returns what differs between two results of the same command. Executed times are compared if they are exact: others are
+/// Returns the differences between two results of the same command. Executed times are compared if they are exact: others are
 /// different each time. Where both are folders of `prove`, so are the plans.
 ///
 /// # Errors
@@ -117,7 +117,7 @@ fn of_times(entry: &Entry) -> Things {
     all.into_iter().collect()
 }
 
-/// What limit, bound and longest executed time are called.
+/// Names of the limit, the bound and the longest executed time.
 type Names = [&'static str; 3];
 const TASK: Names = ["deadline", BOUND, "longest executed"];
 const REACTION: Names = ["longest reaction", "reaction", "longest executed reaction"];

@@ -1,4 +1,4 @@
-//! What a run shows of the frames of VMs with colours.
+//! Findings of a run about the frames of VMs with colours.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use units::Bytes;
 use crate::load::System;
 use crate::verdicts::places;
 
-/// Returns what colours do not divide, if VMs have some.
+/// Returns the parts of the machine that colours do not divide, if VMs have some.
 pub fn remark(system: &System) -> Option<String> {
     let vms = &system.plan.vms;
     vms.iter().any(|vm| vm.colors().is_some()).then(|| {
@@ -56,7 +56,7 @@ pub fn other_cache(system: &System, root: &Path) -> Option<String> {
 /// The frames of VMs with colours, as they were found until the end of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Colors {
-    /// How often all frames were looked at.
+    /// Number of looks at all frames.
     pub looks: u64,
     /// Why they could not be looked at, if so.
     pub failure: Option<String>,
@@ -80,7 +80,7 @@ pub struct ColoredVm {
 }
 
 impl Colors {
-    /// Returns what was found of the VMs of a system.
+    /// Returns the findings about the VMs of a system.
     pub fn new(system: &System, findings: Findings) -> Self {
         let vm = |it: VmFindings| {
             let vm = system.plan.vms.get(usize::from(it.vm))?;
@@ -118,7 +118,7 @@ impl Colors {
         failure.chain(vms).collect()
     }
 
-    /// Returns what was seen, in a sentence, if all is well.
+    /// Returns the findings in a sentence, if all is well.
     pub(crate) fn note(&self) -> Option<String> {
         let is_well = self.failure.is_none() && self.vms.iter().all(|vm| vm.lost == 0);
         let vms = self.vms.iter();

@@ -22,8 +22,8 @@ use crate::record::{Feed, Opened};
 use crate::watch::Watch;
 use console::Console;
 
-/// Between two looks at the records of PCPUs. There is room for 65,536 of each: only who writes marks as fast as it can fills
-/// that in the shorter time. Looking takes time from a host that may have few CPUs.
+/// Time between two looks at the records of PCPUs. There is room for 65,536 of each: only a guest that writes marks as fast as
+/// it can fills that in the shorter time. Looking takes time from a host that may have few CPUs.
 const LONG_PAUSE: Duration = Duration::from_millis(8);
 const SHORT_PAUSE: Duration = Duration::from_millis(1);
 /// With fewer records since the last look, the next one may come later.
@@ -36,7 +36,7 @@ pub struct Host {
     findings: Shown,
 }
 
-/// What was found of frames with colours: there when the VMs have ended.
+/// The findings about frames with colours: there when the VMs have ended.
 type Shown = Arc<Mutex<Option<Findings>>>;
 
 impl Host {
@@ -56,7 +56,7 @@ impl Host {
         Ok(Self { prepared: Some(prepared), findings: Shown::default() })
     }
 
-    /// Returns what was found of the frames of VMs with colours, when the VMs have ended.
+    /// Returns the findings about the frames of VMs with colours, when the VMs have ended.
     pub fn findings(&self) -> Option<Findings> {
         self.findings.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -1,4 +1,4 @@
-//! What a description can say that nothing enforces under KVM yet.
+//! Parts of descriptions that nothing enforces under KVM yet.
 
 use abi::kvm::{ARGUMENTS_MAX, RAM_MAX};
 use abi::limits::COUNT_MAX;
@@ -42,7 +42,7 @@ pub fn check(system: &System) -> Result<(), Failure> {
     Ok(Errors::unless_none(mistakes, ())?)
 }
 
-/// Returns what the description says, and what changes nothing because there is no hypervisor, a sentence each.
+/// Returns the statements of the description that change nothing because there is no hypervisor, a sentence each.
 pub fn without_meaning(system: &System) -> Vec<String> {
     let vms = system.description.iter().flat_map(|it| &it.vms).filter(|vm| !vm.console);
     let names: Vec<_> = vms.map(|vm| format!("`{}`", vm.name.value)).collect();
@@ -70,7 +70,7 @@ fn unsupported(what: &str, place: &Place) -> Diagnostic {
     Diagnostic::new("not-for-kvm", message).at(place, "here").help(help)
 }
 
-/// Returns what a VM asks for and does not get.
+/// Returns the parts for which a VM asks and that it does not get.
 fn wrong(vm: &description::Vm) -> Vec<(&'static str, &Place)> {
     let mut wrong = Vec::new();
     if vm.boot.protocol != Protocol::Raw {

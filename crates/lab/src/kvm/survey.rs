@@ -1,4 +1,4 @@
-//! What this host lacks for a system.
+//! The parts that this host lacks for a system.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use system::diagnostic::{Diagnostic, Errors};
 use crate::failure::Failure;
 use crate::load::System;
 
-/// Refuses a system that this host cannot run, with all reasons. Returns what has to be known of the times of a run.
+/// Refuses a system that this host cannot run, with all reasons. Returns remarks on the times of a run.
 pub fn check(system: &System) -> Result<Vec<String>, Failure> {
     let vcpus = system.plan.vms.iter().flat_map(|vm| &vm.vcpus);
     let number = |pcpu: u32| system.plan.platform.cpus.get(pcpu as usize).map(|cpu| cpu.0 as usize);

@@ -42,7 +42,7 @@ fn bounds(chain: &ChainVerdict) -> ChainTimes {
     ChainTimes { reaction_ns: chain.reaction_ns, age_ns: chain.age_ns }
 }
 
-/// Returns whether the bounds of a chain are right, and whether it is within its limits if it has some.
+/// Returns the verdicts on the bounds of a chain, and on its limits if it has some.
 pub fn rows(chain: &Chain) -> Vec<Row> {
     let mut late: Vec<String> = chain.reason_with.iter().cloned().collect();
     let mut above = Vec::new();

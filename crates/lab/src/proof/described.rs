@@ -58,7 +58,7 @@ fn vcpu(vcpu: &system::plan::Vcpu) -> Vcpu {
 /// Most tasks of a system whose decisions are explained: each takes many judgements.
 const EXPLAINED_MAX: usize = 100;
 
-/// Returns what the planner decided, and why.
+/// Returns the decisions of the planner, and their reasons.
 pub fn decisions(system: &System) -> Vec<Decision> {
     let (Some(open), Some(planned)) = (&system.open, &system.description) else {
         return Vec::new();

@@ -14,7 +14,7 @@ pub struct Document<'a> {
     name: &'a str,
     /// "exact", or "measured" under KVM, where times are no promise.
     times: &'static str,
-    /// Where the page is; `null` if earlier results are kept.
+    /// The path of the page; `null` if earlier results are kept.
     report: Option<String>,
     schedulable_without: Option<bool>,
     schedulable_with: Option<bool>,
@@ -76,7 +76,7 @@ struct TheoremsDocument<'a> {
     checked_by_coq: Option<&'a str>,
     /// True if it compiled the proofs for an earlier check.
     proofs_compiled_earlier: bool,
-    /// What Coq does not accept.
+    /// The theorem that Coq does not accept.
     refused: Option<&'a str>,
     bounds: Vec<TheoremDocument<'a>>,
     without: Vec<UnprovedDocument<'a>>,
@@ -90,7 +90,7 @@ struct TheoremDocument<'a> {
     file: &'a str,
     theorem: &'a str,
     response_ns: u64,
-    /// What it assumes besides the description, which nobody has proved.
+    /// Its assumptions besides the description, which nobody has proved.
     hypotheses: &'a [String],
 }
 

@@ -22,7 +22,7 @@ const MODEL: &str = "executed times are those of a model of caches and bus in QE
 /// The same under KVM.
 const MEASURED: &str =
     "measured, not promised: Linux and what is below it can take any time, which no bound contains";
-/// What is missing without isolation there.
+/// The remark on the part that is missing without isolation there.
 const NO_SERVERS: &str = "without isolation VCPUs have priorities alone, as threads of Linux with SCHED_FIFO have, and no servers";
 /// The assumptions of bounds.
 const DESCRIBED: &str = "bounds hold as long as the execution times, memory accesses and critical sections of \
@@ -30,11 +30,11 @@ const DESCRIBED: &str = "bounds hold as long as the execution times, memory acce
 /// The sentence for systems in which no VCPU shares a PCPU or has a budget.
 const NO_DECISIONS: &str = "nothing is decided at run time: each VCPU has a PCPU for itself";
 
-/// All of it.
+/// All evidence.
 pub struct Evidence<'a> {
     /// The system with its plan.
     pub system: &'a System,
-    /// What is known of the machine, a sentence each, if it is this one, whose times are no promise.
+    /// Remarks on the machine, a sentence each, if it is this one, whose times are no promise.
     pub measured: Option<&'a [String]>,
     /// The system without isolation, if it has some.
     pub plain: Option<&'a System>,

@@ -38,7 +38,7 @@ const ATTEMPTS: u32 = 3;
 pub struct Executed {
     /// The trace.
     pub trace: Trace,
-    /// What the console showed.
+    /// The facts that the console showed.
     pub known: Known,
     /// Evictions, if the cache model saw the run.
     pub counts: Option<Counts>,

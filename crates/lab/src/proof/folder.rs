@@ -21,7 +21,7 @@ pub const PLAN: &str = "with.plan.dts";
 /// The plan without isolation.
 pub const PLAN_WITHOUT: &str = "without.plan.dts";
 
-/// How names of folders begin in which results are gathered.
+/// The prefix of the names of folders in which results are gathered.
 const GATHERED: &str = ".proof-";
 /// The folder there for earlier results, while new ones take their place.
 const EARLIER: &str = "earlier";

@@ -14,18 +14,18 @@ use sha2::{Digest, Sha256};
 
 use crate::workspace;
 
-/// What changes with the meaning of a kept folder.
+/// The format of a kept folder, which changes with its meaning.
 const FORMAT: &str = "compiled proofs of Bulkhead, 1";
 /// The list of digests, as `sha256sum` writes and checks it.
 const DIGESTS: &str = "SHA256SUMS";
 
-/// Where the compiled proofs of one version of Coq are kept.
+/// The place of the compiled proofs of one version of Coq.
 pub struct Kept {
     folder: PathBuf,
 }
 
 impl Kept {
-    /// Returns the place in the user's cache; `None` if there is no cache. `version`: what Coq says of itself.
+    /// Returns the place in the user's cache; `None` if there is no cache. `version`: the version that Coq states.
     pub fn of_user(version: &str) -> Option<Self> {
         Some(Self::within(&workspace::cache()?.join("proofs"), version))
     }
@@ -108,7 +108,7 @@ fn hex(digest: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns true for a folder of this user in which nobody else may write.
+/// Returns true if `folder` is a folder of this user in which nobody else may write.
 fn is_private(folder: &Path) -> bool {
     let own = rustix::process::geteuid().as_raw();
     let found = fs::symlink_metadata(folder);

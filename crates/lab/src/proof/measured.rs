@@ -18,7 +18,7 @@ use crate::watch::Watch;
 pub struct Prepared<'a> {
     system: &'a System,
     folder: PathBuf,
-    /// What has to be known of its runs, a sentence each.
+    /// Remarks on its runs, a sentence each.
     pub remarks: Vec<String>,
 }
 
@@ -28,7 +28,7 @@ impl<'a> Prepared<'a> {
         Ok(Self { system, folder, remarks: kvm::check(system)? })
     }
 
-    /// Runs it. `None`: `watch` stopped it.
+    /// Runs the system. `None`: `watch` stopped the run.
     pub fn run(&self, timeout: Duration, watch: &dyn Watch) -> Result<Option<Executed>, Failure> {
         let traced = self.folder.join(TRACE);
         let options = Options {

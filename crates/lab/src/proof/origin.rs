@@ -1,4 +1,4 @@
-//! How to get a proof again, and from what it was made.
+//! The origin of a proof: the command that makes it again, and the files from which it was made.
 
 use std::env;
 use std::fs;

@@ -20,7 +20,7 @@ use crate::site::refuse_other_results;
 use crate::verdicts::of_proof;
 use crate::watch::Watch;
 
-/// What runs the system.
+/// The machine that runs the system.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum On {
     /// QEMU, in the time of the cache model.
@@ -30,16 +30,16 @@ pub enum On {
     Kvm,
 }
 
-/// What is proven, and how.
+/// Options of a proof.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The description.
     pub file: PathBuf,
-    /// What runs it.
+    /// The machine that runs the system.
     pub on: On,
-    /// Where the results go, if not beside the description.
+    /// The folder for the results, if not beside the description.
     pub output: Option<PathBuf>,
-    /// What is appended to the command lines of VMs.
+    /// Names of VMs, and text that is appended to their command lines.
     pub append: Vec<(String, String)>,
     /// A run that takes longer is stopped.
     pub timeout: Duration,
@@ -58,17 +58,17 @@ pub struct Options {
 /// A proof whose results are written.
 #[derive(Debug)]
 pub struct Proven {
-    /// What was found.
+    /// The proof.
     pub proof: Proof,
-    /// What was judged.
+    /// The verdicts.
     pub verdicts: Verdicts,
     /// The results for programs (JSON).
     pub results: String,
-    /// Where the page for people is; `None`: a run was stopped, and earlier results are kept.
+    /// The path of the page for people; `None`: a run was stopped, and earlier results are kept.
     pub page: Option<PathBuf>,
 }
 
-/// Proves that a system is isolated. `None`: `watch` stopped it, and no file was changed.
+/// Proves that a system is isolated. `None`: `watch` stopped the proof, and no file was changed.
 pub fn prove(options: &Options, watch: &dyn Watch) -> Result<Option<Proven>, Failure> {
     watch.step("check and plan");
     let mut system = described(options)?;
@@ -157,7 +157,7 @@ pub fn prove(options: &Options, watch: &dyn Watch) -> Result<Option<Proven>, Fai
     Ok(Some(Proven { proof, verdicts, results, page }))
 }
 
-/// What runs a system.
+/// A machine that runs a system.
 enum Machine<'a> {
     Model(Box<Prepared<'a>>),
     Kvm(measured::Prepared<'a>),

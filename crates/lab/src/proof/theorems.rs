@@ -20,7 +20,7 @@ use crate::watch::Watch;
 
 /// The folder in that of the results.
 pub const FOLDER: &str = "certificate";
-/// What Coq says of the file that it reads, in that folder.
+/// The file with the output of Coq, in that folder.
 const LOG: &str = "coq.log";
 /// The proofs, in that folder.
 const PROOFS_FOLDER: &str = "Bulkhead";
@@ -78,17 +78,17 @@ struct Coq<'a> {
     watch: &'a dyn Watch,
 }
 
-/// What Coq did with files.
+/// The outcome of a check of files by Coq.
 enum Outcome {
     Accepted,
-    /// The file, and what Coq says of it.
+    /// The file, and the message of Coq about it.
     Refused(String),
     Stopped,
 }
 
 impl Coq<'_> {
-    /// Checks what was written. `kept`: where proofs are kept that Coq of this version has compiled; `anew`: these are not
-    /// used. `None`: `watch` stopped it.
+    /// Checks the written files. `kept`: the place of the proofs that Coq of this version has compiled; `anew`: these are not
+    /// used. `None`: `watch` stopped the check.
     fn check(
         &self,
         written: &Written,
@@ -165,7 +165,7 @@ impl Coq<'_> {
         Ok(Outcome::Accepted)
     }
 
-    /// Returns what Coq said of the last file.
+    /// Returns the message of Coq about the last file.
     fn says(&self) -> String {
         std::fs::read_to_string(self.folder.join(LOG)).unwrap_or_default()
     }

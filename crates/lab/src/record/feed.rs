@@ -1,4 +1,4 @@
-//! Where the records of a machine come from.
+//! Sources of the records of a machine.
 
 use std::io;
 use std::time::Duration;
@@ -10,11 +10,11 @@ use super::POLL;
 
 /// Records of a machine that runs.
 pub trait Feed {
-    /// Returns what is known of the trace; `None`: nothing yet.
+    /// Returns the known facts about the trace; `None`: there are none yet.
     fn open(&mut self) -> Result<Option<Opened>, String>;
 
-    /// Replaces `records` by what a PCPU has written since the last time. Returns how many others were overwritten before
-    /// they were read.
+    /// Replaces `records` by those that a PCPU has written since the last time. Returns the number of others that were
+    /// overwritten before they were read.
     fn poll(&mut self, pcpu: usize, records: &mut Vec<Record>) -> io::Result<u64>;
 
     /// Returns how long to wait until the next look, if a PCPU has written this number of records since the last one.
@@ -23,7 +23,7 @@ pub trait Feed {
     }
 }
 
-/// What is known of the trace of a machine.
+/// The known facts about the trace of a machine.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Opened {
     /// Ticks in a second.

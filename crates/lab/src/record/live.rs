@@ -1,4 +1,4 @@
-//! What is recorded, seen while it is.
+//! A view of a recording under way.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -6,7 +6,7 @@ use abi::trace::Record;
 use trace::live::View;
 use trace::{Entry, Header};
 
-/// What happens in a machine that is recorded: the recording tells it, others look at it.
+/// The events in a machine that is recorded: the recording tells them, others look at them.
 #[derive(Clone, Debug, Default)]
 pub struct Live(Arc<Mutex<Option<trace::live::Live>>>);
 

@@ -1,4 +1,4 @@
-//! What a run comes to.
+//! The summary of a run.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::made::Made;
 use crate::record::Recorded;
 use crate::verdicts::places;
 
-/// What ended the run.
+/// The end of a run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum End {
     /// QEMU ended.
@@ -27,7 +27,7 @@ pub enum End {
     Interrupted,
 }
 
-/// What ran a system. Messages name it.
+/// The runner of a system, which messages name.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Runner {
     /// The hypervisor, on a board.
@@ -54,7 +54,7 @@ pub struct Summary {
     /// The trace, if one was to be recorded.
     pub(super) trace: Option<Result<Recorded, String>>,
     pub(super) log_file: PathBuf,
-    /// What has to be known of the machine.
+    /// Remarks on the machine.
     pub(super) remarks: Vec<String>,
     /// The frames of VMs with colours, where they were looked at.
     pub(super) colors: Option<Colors>,
@@ -69,7 +69,7 @@ impl Summary {
         }
     }
 
-    /// Returns what ran the system.
+    /// Returns the runner of the system.
     pub fn runner(&self) -> Runner {
         self.runner
     }
@@ -79,7 +79,7 @@ impl Summary {
         self.end == End::Itself
     }
 
-    /// Returns what is to be said above the table of tasks, if it proves nothing.
+    /// Returns the heading of the table of tasks, if the table proves nothing.
     pub fn heading(&self) -> Option<&'static str> {
         self.tasks.heading()
     }
@@ -106,7 +106,7 @@ impl Summary {
         rows.flat_map(|row| row.reasons).collect()
     }
 
-    /// Returns what ended the run.
+    /// Returns the end of the run.
     pub fn end(&self) -> End {
         self.end
     }
@@ -219,19 +219,19 @@ pub struct Document {
     pub result: &'static str,
     /// The name of the system.
     pub name: String,
-    /// What is not well, a sentence each.
+    /// Problems, a sentence each.
     pub problems: Vec<String>,
-    /// What has to be known to read the rest.
+    /// Notes that help to read the rest.
     pub notes: Vec<String>,
     /// True if nothing went wrong, but not all was seen; a note says what.
     pub unseen: bool,
-    /// How exact times are: `host`, `measured`, `turns`, `shared` or `exact`.
+    /// The exactness of times: `host`, `measured`, `turns`, `shared` or `exact`.
     pub times: &'static str,
-    /// What QEMU says.
+    /// The messages of QEMU.
     pub qemu_messages: String,
     /// Whether the hypervisor ended in good order.
     pub power_off: bool,
-    /// How long QEMU ran, in time of this host.
+    /// The time for which QEMU ran, in time of this host.
     pub elapsed_ms: u64,
     /// All output of the console.
     pub log_file: String,
@@ -307,7 +307,7 @@ fn hidden(vm: &Vm) -> Option<String> {
 /// A part of what QEMU says once, in deterministic time, when all CPUs wait and only input could wake one.
 const NO_TIMER: &str = "icount sleep disabled and no active timers";
 
-/// Returns what QEMU says, but for what the summary says by itself: that it was asked to end, and that all CPUs wait.
+/// Returns the messages of QEMU, but for those that the summary has by itself: that it was asked to end, and that all CPUs wait.
 fn messages(outcome: &Outcome) -> String {
     let known = ["terminating on signal 15 from pid", NO_TIMER];
     let lines = outcome.stderr.lines();

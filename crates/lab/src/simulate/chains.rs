@@ -35,7 +35,7 @@ impl<O: Observer> Observer for Following<'_, O> {
     }
 }
 
-/// Returns what follows the chains of a description, if it has any.
+/// Returns the watch that follows the chains of a description, if it has any.
 pub fn watch(system: &System, model: &Model) -> Option<Watch<Key>> {
     let key = |vm: usize, name: &str| {
         let mut vcpus = model.vcpus().filter(|(.., vcpu)| vcpu.vm == vm);

@@ -1,4 +1,4 @@
-//! What a simulation found.
+//! Results of a simulation.
 
 mod memory;
 mod task;
@@ -19,7 +19,7 @@ pub use memory::Memory;
 pub use task::{Task, tasks};
 pub use vcpu::{Vcpu, vcpus};
 
-/// What was to be simulated.
+/// The simulation that was asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     /// The description or plan, as the user names it.
@@ -28,7 +28,7 @@ pub struct Asked<'a> {
     pub system: &'a str,
     /// The time that was to be simulated.
     pub until: Duration,
-    /// What was assumed; `traced` if jobs execute as in a trace.
+    /// The assumptions; `traced` if jobs execute as in a trace.
     pub assumptions: Assumptions,
     /// The seed of random times.
     pub seed: u64,
@@ -53,11 +53,11 @@ pub struct Results {
     pub ended: &'static str,
     /// Why the simulation could not go on.
     pub overload: Option<String>,
-    /// How long jobs executed.
+    /// The assumption about execution times of jobs.
     pub execution: Execution,
-    /// What VCPUs without tasks did.
+    /// The assumption about VCPUs without tasks.
     pub assume: Assume,
-    /// How accesses delay each other, if they are simulated.
+    /// The way in which accesses delay each other, if they are simulated.
     pub contention: Option<Contention>,
     /// The seed of random times.
     pub seed: u64,

@@ -1,6 +1,6 @@
 //! Reads documents of commands, those of earlier versions too.
 //!
-//! What a document needs here is required of it; all else may be there or not.
+//! Only the parts that the site needs have to be in a document; all else may be there or not.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// What a file is.
+/// The kind of a file, with its content.
 pub enum Read {
     /// The result of a command; its `id` and paths are not set.
     Result(Box<Entry>),
@@ -89,7 +89,7 @@ fn parsed<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
-/// What a command says that found no answer: its file can be damaged, or cannot be planned.
+/// The document of a command that found no answer: its file can be damaged, or cannot be planned.
 #[derive(Deserialize)]
 struct Failed {
     file: Option<String>,

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 /// The page for people beside a document.
 pub const REPORT: &str = "report.html";
 
-/// How deep folders are looked at: below them are no results, but perhaps a whole disk.
+/// Depth of folders that are looked at: below them are no results, but perhaps a whole disk.
 const DEPTH_MAX: usize = 12;
 
 const HELP: &str = "help: name a folder into which `bulkhead prove` or `measure` wrote, or a document of `--json` of \
@@ -22,7 +22,7 @@ const HELP: &str = "help: name a folder into which `bulkhead prove` or `measure`
 
 /// A result that was found.
 pub struct Found {
-    /// What it says.
+    /// Its entry in the site.
     pub entry: Entry,
     /// The document, as it is.
     pub text: String,

@@ -237,7 +237,7 @@ impl Known {
     }
 }
 
-/// Returns true for a page of a system. Only such are removed, whatever `site.json` names.
+/// Returns true if `path` is that of a page of a system. Only such pages are removed, whatever `site.json` names.
 fn is_page(path: &str) -> bool {
     let name = path.strip_prefix(SYSTEMS).and_then(|rest| rest.strip_prefix('/'));
     name.is_some_and(|name| name.ends_with(".html") && !name.contains('/'))

@@ -1,4 +1,4 @@
-//! What differs between two systems.
+//! Verdicts on the differences between two systems.
 
 use report::verdicts::{Row, Rule, Verdicts};
 

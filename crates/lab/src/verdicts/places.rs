@@ -1,4 +1,4 @@
-//! Where a description says what is judged.
+//! Places in a description of the things that are judged.
 
 use report::verdicts::{self, Row};
 use system::description::System;

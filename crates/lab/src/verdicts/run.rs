@@ -1,4 +1,4 @@
-//! What a run comes to.
+//! Verdicts on a run.
 
 use report::verdicts::{Rule, Verdicts};
 

@@ -57,7 +57,7 @@ pub enum Advice {
     Ended {
         /// Each of these is enough by itself.
         alone: Vec<Change>,
-        /// What ended it.
+        /// The end of the search.
         end: End,
     },
     /// The system has too many tasks to try changes.

@@ -58,14 +58,14 @@ pub enum Change {
         /// The new period.
         period: Duration,
     },
-    /// Critical sections of the resource of this name take this percentage less time.
+    /// Critical sections of a resource become shorter by a percentage.
     Sections {
         /// Name of the resource.
         resource: String,
         /// The percentage.
         percent: u64,
     },
-    /// Tasks make this percentage less memory accesses.
+    /// The number of memory accesses of tasks falls by a percentage.
     Accesses {
         /// The percentage.
         percent: u64,
@@ -81,7 +81,7 @@ pub enum Change {
         /// The new limit.
         limit: Duration,
     },
-    /// Tasks take this percentage less time.
+    /// Execution times of tasks become shorter by this percentage.
     PercentLess(u64),
     /// The VM of this name has this number of VCPUs.
     Vcpus {

@@ -1,4 +1,4 @@
-//! How good plans are that hold: numbers of which less is better, the most important one first.
+//! The cost of plans that hold: numbers of which less is better, the most important one first.
 
 use system::description::System;
 
@@ -11,7 +11,7 @@ use super::whole::longer::slack_of;
 use super::whole::open::Open;
 use super::whole::{Request, finish};
 
-/// What is compared, and with which request.
+/// The scale by which plans are compared, and the request for it.
 pub(super) struct Scale<'a> {
     pub objective: Objective,
     pub limits: Option<Limits>,
@@ -20,12 +20,12 @@ pub(super) struct Scale<'a> {
     pub unit: Option<Values>,
 }
 
-/// What a plan is good at.
+/// The values of a plan.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Values {
     /// Processor time of all VCPUs, in millionths of a PCPU.
     pub share: u64,
-    /// By how much all execution times can grow, in millionths.
+    /// The part by which all execution times can grow, in millionths.
     pub slack: u64,
     /// PCPUs on which VCPUs run.
     pub pcpus: u64,
@@ -53,7 +53,7 @@ impl<'a> Scale<'a> {
         Self { objective, limits, request, unit: None }
     }
 
-    /// Returns what a plan that holds costs.
+    /// Returns the cost of a plan that holds.
     pub fn cost(&self, plan: &System) -> Vec<i128> {
         let share = i128::from(finish::share(plan));
         let sum = || signed(self.limits.as_ref().map_or(0, |limits| limits.sum(plan)));
@@ -81,14 +81,15 @@ impl<'a> Scale<'a> {
         }
     }
 
-    /// Returns what counts if the slack of all tasks is the same: what VCPUs could have beside it.
+    /// Returns the numbers that count if the slack of all tasks is the same: the sum of the worst tasks of VCPUs, and
+    /// processor time.
     pub fn beside_slack(&self, plan: &System) -> [i128; 2] {
         let judged = Judge::new(self.request).judge(plan);
         let worst = judged.iter().flat_map(|it| &it.vcpus).map(|it| i128::from(it.worst)).sum();
         [worst, i128::from(finish::share(plan))]
     }
 
-    /// Returns what counts of a plan.
+    /// Returns the values of a plan.
     pub fn values(&self, plan: &System, weights: &Weights) -> Values {
         let vm = weights.bandwidth.map(|(vm, _)| vm);
         Values {
@@ -128,8 +129,8 @@ fn signed(number: u128) -> i128 {
     i128::try_from(number).unwrap_or(i128::MAX)
 }
 
-/// Returns true if one cost is less than another by more than this part, in thousandths, in the
-/// first number in which they differ by so much.
+/// Returns true if `new` is less than `old` in the first number in which they differ by more than
+/// `thousandths` thousandths of `old`.
 pub(super) fn is_better(new: &[i128], old: &[i128], thousandths: i128) -> bool {
     for (new, old) in new.iter().zip(old) {
         let least = old.abs() / 1_000 * thousandths;

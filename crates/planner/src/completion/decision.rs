@@ -40,9 +40,9 @@ pub(super) enum Decision {
 pub struct Changed {
     /// The decision: ``the PCPU of VCPU 0 of `linux` ``.
     pub decision: String,
-    /// What it was.
+    /// The old value.
     pub old: String,
-    /// What it is.
+    /// The new value.
     pub new: String,
 }
 
@@ -120,7 +120,7 @@ impl Decision {
         }
     }
 
-    /// Returns what was decided in a complete description.
+    /// Returns the decided value in a complete description.
     pub fn value(self, planned: &System) -> String {
         match self {
             Self::Server(at) => {

@@ -27,15 +27,15 @@ use super::{
 const CHANGES: usize = 8;
 /// Plans that are changed further.
 const BEAM: usize = 3;
-/// By so many thousandths each change has to be better, where no number of changes is given.
+/// Thousandths by which each change has to be better, where no number of changes is given.
 const WORTH: i128 = 10;
 
 /// A plan that was improved.
 #[derive(Clone, Debug)]
 pub struct Improved {
-    /// What the search did.
+    /// The outcome of the search.
     pub outcome: Outcome,
-    /// What is different from the old plan.
+    /// The differences from the old plan.
     pub changes: Vec<Changed>,
 }
 

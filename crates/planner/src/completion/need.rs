@@ -8,7 +8,7 @@ use super::cannot_plan;
 /// Nanoseconds of a second.
 const SECOND: u128 = 1_000_000_000;
 
-/// Returns what to say about the first limit that is too low for its own tasks, whatever is planned.
+/// Returns the message about the first limit that is too low for its own tasks, whatever is planned.
 pub(super) fn starved(system: &System) -> Option<Diagnostic> {
     let counter = system.platform.value.bandwidth.as_ref()?;
     for vm in &system.vms {

@@ -93,7 +93,7 @@ struct Search<'a> {
     system: &'a System,
     objective: Objective,
     request: &'a Request<'a>,
-    /// What each combination that was planned is worth: less is better. `None`: it has no plan that
+    /// The value of each combination that was planned: less is better. `None`: it has no plan that
     /// holds.
     known: HashMap<Numbers, Option<(u128, u128)>>,
 }
@@ -180,7 +180,7 @@ impl Search<'_> {
         (100 * STAGED_MAX / tasks.max(100)).max(STAGED_MIN)
     }
 
-    /// Returns what a combination is worth that holds when it is planned step by step.
+    /// Returns the value of a combination that holds when it is planned step by step.
     fn value(&mut self, numbers: &Numbers) -> Option<(u128, u128)> {
         if let Some(known) = self.known.get(numbers) {
             return *known;

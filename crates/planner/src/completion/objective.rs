@@ -5,10 +5,10 @@ use system::diagnostic::Diagnostic;
 
 use super::cannot_plan;
 
-/// What a plan is best at.
+/// The objective of a plan.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Objective {
-    /// What the description says; [`Objective::MostSlack`] if it says nothing.
+    /// The objective of the description; [`Objective::MostSlack`] if it names none.
     #[default]
     Described,
     /// Limits of memory accesses as large as possible, then as little processor time as possible.
@@ -74,7 +74,7 @@ impl Objective {
         objective.can_be_reached(system).map(|()| objective)
     }
 
-    /// Returns what counts for this description.
+    /// Returns the objective that counts for this description.
     pub(super) fn for_system(self, system: &System) -> Result<Self, Box<Diagnostic>> {
         match (self, &system.objective) {
             (Self::Described, Some(named)) => {

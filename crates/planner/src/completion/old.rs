@@ -1,4 +1,4 @@
-//! What an old plan decided.
+//! The decisions of an old plan.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -88,7 +88,7 @@ pub(super) fn explain(best: &System) -> Errors {
     tasks.next().map_or_else(|| mistake.clone(), at).into()
 }
 
-/// Returns what delays the tasks of a VCPU beside the hypervisor, as a clause, and what to change.
+/// Returns a clause that says what delays the tasks of a VCPU beside the hypervisor, and the changes that help.
 fn circumstances(system: &System, vcpu: &VcpuVerdict) -> (&'static str, &'static str) {
     let vms = || system.vms.iter();
     let own = vms().find(|vm| vm.name.value == vcpu.vm);

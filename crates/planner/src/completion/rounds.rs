@@ -19,7 +19,7 @@ use super::{Objective, Obstacle, Options, Outcome, Refusal, explain, numbers, re
 /// Effort is doubled so often at most: what is too much for it must not take all of the time.
 const DOUBLED_MAX: u32 = 6;
 
-/// How a search goes on.
+/// The rounds of a search.
 pub(super) struct Rounds<'a> {
     /// The request of the first round.
     pub request: Request<'a>,

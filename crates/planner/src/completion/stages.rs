@@ -73,7 +73,7 @@ fn with_vcpus_of(system: &System, decided: &System) -> System {
     fixed
 }
 
-/// Returns the system with budgets for VCPUs that have so many neighbours, wherever they come to
+/// Returns the system with budgets for VCPUs that have `neighbours` neighbours, wherever they come to
 /// be, and the VCPUs whose budgets were open.
 fn without_pcpus(
     system: &System,

@@ -20,7 +20,7 @@ const LONGER: u64 = 2;
 /// Budgets, deadlines and execution times are multiples of this.
 const GRAIN: u64 = 1_000;
 
-/// What came of the search.
+/// The result of the search.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Found {
     /// Each of these changes helps alone.

@@ -69,7 +69,7 @@ pub(super) const TO_IMPROVE: u64 = 20_000;
 /// Enough to see whether a change helps.
 pub(super) const TO_ADVISE: u64 = 600;
 
-/// What the search found where no candidate holds.
+/// The result of a search in which no candidate holds.
 #[derive(Debug)]
 pub(super) struct Missed {
     /// Candidates that were judged.
@@ -281,7 +281,7 @@ pub(super) fn is_plan(system: &System) -> bool {
     needs_none() || plan::make(system).is_ok()
 }
 
-/// Returns what is least for the best plan: large limits first, then small budgets.
+/// Returns a value that is least for the best plan: large limits first, then small budgets.
 fn value(limits: Option<&Limits>, system: &System) -> (Reverse<u128>, u64) {
     (Reverse(limits.map_or(0, |limits| limits.sum(system))), finish::share(system))
 }

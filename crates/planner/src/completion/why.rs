@@ -29,9 +29,9 @@ use super::{margin, numbers, set_class, verdict};
 pub struct Reason {
     /// The decision: ``the budget of VCPU 0 of `linux` ``.
     pub decision: String,
-    /// What was decided: `4.36 ms in 5 ms`.
+    /// The decided value: `4.36 ms in 5 ms`.
     pub value: String,
-    /// What else was tried.
+    /// The other values that were tried.
     pub trials: Vec<Trial>,
 }
 
@@ -40,7 +40,7 @@ pub struct Reason {
 pub struct Trial {
     /// The other decision: `with 2 us less`.
     pub tried: String,
-    /// What comes of it: ``task `slow` of `control` is late by 392 ns``.
+    /// The effect of the other decision: ``task `slow` of `control` is late by 392 ns``.
     pub effect: String,
     /// True if all deadlines are still met.
     pub holds: bool,

@@ -1,4 +1,4 @@
-//! What tasks that share all colours of their VM need at least, quickly.
+//! Least needs of tasks that share all colours of their VM, quickly.
 
 use crate::least_utilization::{NEVER, WHOLE};
 use crate::{Mask, Setting, Task, indices};

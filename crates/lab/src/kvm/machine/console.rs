@@ -1,4 +1,4 @@
-//! What happens under KVM, said as the hypervisor says it on its console.
+//! Events under KVM, told as the hypervisor tells them on its console.
 
 mod line;
 

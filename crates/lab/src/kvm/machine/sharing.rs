@@ -1,4 +1,4 @@
-//! What the VMs of a plan share.
+//! The resources that the VMs of a plan share.
 
 use abi::hypercall::resource_name;
 use host::machine::{Id, Sharer, Sharing};

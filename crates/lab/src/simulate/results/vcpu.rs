@@ -1,4 +1,4 @@
-//! What VCPUs got.
+//! Results of VCPUs in a simulation.
 
 use model::Model;
 use serde::Serialize;
@@ -24,7 +24,7 @@ pub struct Vcpu {
     pub period_ns: Option<u64>,
     /// The priority of the server; a larger number is a higher priority.
     pub priority: Option<u32>,
-    /// What it had to do: `tasks`, `tasks and more`, `busy` or `idle`.
+    /// Its load: `tasks`, `tasks and more`, `busy` or `idle`.
     pub load: &'static str,
     /// The time for which it ran.
     pub supply_ns: u64,
@@ -32,7 +32,7 @@ pub struct Vcpu {
     pub supply_ppm: u64,
     /// Part of its budget that it used, in millionths.
     pub budget_used_ppm: Option<u64>,
-    /// How often it began to run.
+    /// Number of times that it began to run.
     pub dispatches: u64,
     /// Memory accesses, if they are simulated.
     pub memory: Option<Memory>,

@@ -16,7 +16,7 @@ const OF_EACH: u64 = 4;
 /// The longest time for all advice on a description.
 pub(in super::super) const TIME: Duration = Duration::from_secs(10);
 
-/// What ends the search for help before its work is spent.
+/// Conditions that end the search for help before its work is spent.
 #[derive(Clone, Copy)]
 pub(in super::super) struct Help<'a> {
     start: Instant,

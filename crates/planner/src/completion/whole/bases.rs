@@ -1,4 +1,4 @@
-//! What a search starts from: periods, VCPUs of tasks, and colours.
+//! The bases from which a search starts: periods, VCPUs of tasks, and colours.
 
 use std::cmp::Reverse;
 
@@ -16,7 +16,7 @@ use super::patterns::Patterns;
 use super::utilization::{least_utilization, utilization};
 use crate::search::Planner;
 
-/// How tasks get their VCPUs.
+/// A way to give tasks their VCPUs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Tasks {
     /// The largest first, each where least is needed.
@@ -32,7 +32,7 @@ pub enum Tasks {
     ByPeriod,
 }
 
-/// How open periods are chosen.
+/// A way to choose open periods.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Periods {
     /// Of the periods that fit a VM, the longest first, the one after this share in millionths.
@@ -51,7 +51,7 @@ pub enum Periods {
     Behind(u64),
 }
 
-/// How colours are shared out.
+/// A way to share out colours.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Colors {
     /// Such that utilisations are least.

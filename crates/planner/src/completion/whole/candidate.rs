@@ -10,9 +10,9 @@ use super::judge::{Judge, Judgement, Lateness};
 pub struct Candidate {
     /// A complete description.
     pub system: System,
-    /// How budgets are shared.
+    /// The weights by which budgets are shared.
     pub weights: Weights,
-    /// What the judge says.
+    /// The judgement.
     pub judgement: Judgement,
 }
 

@@ -82,12 +82,12 @@ fn hundredths(share: u128) -> u64 {
     u64::try_from(share / (WHOLE / 100)).unwrap_or(u64::MAX)
 }
 
-/// Returns what a task needs at least, rounded down.
+/// Returns the least need of a task, rounded down.
 fn share(task: &Task) -> u128 {
     u128::from(task.wcet.shortest().0) * WHOLE / u128::from(task.period.0.max(1))
 }
 
-/// Returns true if it is certain that these shares do not go into so many places.
+/// Returns true if it is certain that these shares do not go into `places` places.
 fn cannot_be_packed(mut shares: Vec<u128>, places: usize) -> bool {
     shares.sort_by_key(|share| Reverse(*share));
     let mut room = vec![WHOLE; places];
@@ -95,7 +95,7 @@ fn cannot_be_packed(mut shares: Vec<u128>, places: usize) -> bool {
     packed(&shares, &mut room, &mut steps) == Some(false)
 }
 
-/// Returns whether there is a way; `None` if that is not known after all steps.
+/// Returns `Some(true)` if the shares go into the room, `Some(false)` if not; `None` if that is not known after all steps.
 fn packed(shares: &[u128], room: &mut [u128], steps: &mut u64) -> Option<bool> {
     let Some((&next, rest)) = shares.split_first() else { return Some(true) };
     *steps = steps.checked_sub(1)?;

@@ -1,4 +1,4 @@
-//! What may be chosen for what is open, where PCPUs do not affect each other.
+//! Choices for the open parts of a description, where PCPUs do not affect each other.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ const SHORTEST: u64 = 1_000_000;
 /// Choices for each VM.
 #[derive(Clone, Debug)]
 pub struct Choices {
-    /// What is open.
+    /// The open parts.
     pub open: Open,
     /// Periods for VCPUs with open periods, the longest first.
     pub periods: Vec<Vec<Duration>>,

@@ -20,16 +20,16 @@ const KICK: usize = 3;
 
 /// A local search.
 pub struct Descent<'s, 'j, 'a> {
-    /// What VCPUs need.
+    /// The needs of VCPUs.
     pub patterns: &'s Patterns<'j, 'a>,
-    /// What may change.
+    /// The choices that may change.
     pub choices: &'s Choices,
     /// Says when to end.
     pub judge: &'s Judge<'a>,
 }
 
 impl Descent<'_, '_, '_> {
-    /// Returns the best description that is found from this one in so many rounds. `stop` ends the
+    /// Returns the best description that is found from `start` in `rounds` rounds. `stop` ends the
     /// search with the first for which it is true.
     pub fn best(
         &self,

@@ -2,8 +2,8 @@
 //! periods from a list, VCPUs of tasks and PCPUs are tried, as far as they can be better than the
 //! best so far.
 //!
-//! What a VCPU needs alone on a PCPU it needs everywhere, and what VCPUs of a PCPU need together
-//! they need beside others, too: these are the bounds.
+//! A VCPU needs at least as much everywhere as alone on a PCPU, and VCPUs of a PCPU need together at least
+//! as much beside others as without them: these are the bounds.
 
 use std::cmp::Reverse;
 
@@ -25,7 +25,7 @@ const VCPUS: usize = 10;
 /// Most steps.
 const STEPS: u64 = 300_000;
 
-/// What is searched.
+/// The goal of a search.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Goal {
     /// A plan that needs less than this, and then the least.
@@ -40,7 +40,7 @@ struct Way {
     period: Option<Duration>,
     /// VCPUs of the open tasks.
     tasks: Vec<usize>,
-    /// What its VCPUs need if each is alone.
+    /// The need of its VCPUs if each is alone.
     alone: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What is left to do with a candidate that holds: limits as large and budgets as small as possible.
+//! The last steps for a candidate that holds: limits as large and budgets as small as possible.
 
 use analysis::Duration;
 use system::description::System;

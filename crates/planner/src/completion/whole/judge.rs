@@ -50,22 +50,22 @@ pub struct Share {
     /// The longest response time of its tasks and time of chains through them, in millionths of the
     /// deadline.
     pub worst: u64,
-    /// How late its tasks are in sum, in millionths of their deadlines; and its part of the lateness
+    /// The sum of the lateness of its tasks, in millionths of their deadlines; and its part of the lateness
     /// of chains.
     pub late: u64,
 }
 
-/// What the judge says.
+/// The judgement on a candidate.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Judgement {
     /// All VCPUs, PCPU by PCPU.
     pub vcpus: Vec<Share>,
 }
 
-/// How far a candidate is from holding: less is better.
+/// The distance of a candidate from holding: less is better.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Lateness {
-    /// The lateness of all tasks, and what VCPUs without their budgets count.
+    /// The lateness of all tasks, and the values that count for VCPUs without their budgets.
     pub sum: u64,
     /// The worst task.
     pub worst: u64,
@@ -215,7 +215,7 @@ impl<'a> Judge<'a> {
         self.spent.set(self.spent.get().saturating_add(tasks + OF_EACH));
     }
 
-    /// What is known about a PCPU is not computed again.
+    /// Judges PCPU by PCPU. A judgement on a PCPU that is known is not computed again.
     fn pcpu_by_pcpu(&self, system: &System, vcpus: &[Vec<plan::Vcpu>]) -> Judgement {
         let count = system.platform.value.cpus.len();
         let used = |pcpu: u32| vcpus.iter().flatten().any(|vcpu| vcpu.pcpu.0 == pcpu);

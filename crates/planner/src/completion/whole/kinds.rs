@@ -207,7 +207,7 @@ fn smaller(system: &System, open: &Open, decision: Decision) -> Vec<System> {
     (2..8).rev().filter_map(part).collect()
 }
 
-/// Returns what is least for the best plan: budgets, and then what is preferred.
+/// Returns a cost that is least for the best plan: that of budgets, and then that of kinds by preference.
 fn cost(system: &System) -> (u64, usize) {
     let kinds = all(system).into_iter().filter_map(|at| kind_of(vcpu(system, at).server.as_ref()?));
     let rank = |kind: Kind| KINDS.iter().position(|it| *it == kind).unwrap_or(KINDS.len());

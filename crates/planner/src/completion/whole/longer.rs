@@ -22,8 +22,8 @@ const PART: u64 = 8;
 /// The largest slack that is looked for: execution times a thousand times as long.
 const MOST: u64 = 999 * WHOLE;
 
-/// Returns a plan in which all execution times can grow more than in this one, which has so much
-/// slack, and its own, in millionths.
+/// Returns a plan in which all execution times can grow more than in `planned`, which has the slack
+/// `slack`, and its own slack, in millionths.
 pub fn longer(
     system: &System,
     planned: System,

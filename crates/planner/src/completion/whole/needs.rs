@@ -1,6 +1,6 @@
 //! Colours for VMs such that their VCPUs need least.
 //!
-//! What a VM needs with each number of colours is judged with each of its VCPUs alone on a PCPU.
+//! The need of a VM with each number of colours is judged with each of its VCPUs alone on a PCPU.
 //! Then all ways to share out the colours are compared, VM after VM.
 
 use policy::color::{Color, ColorSet};
@@ -13,7 +13,7 @@ use super::judge::WHOLE;
 use super::open::Open;
 use super::patterns::Patterns;
 
-/// What a VCPU needs beyond a whole PCPU counts so much more than what it needs of one.
+/// Weight of the need of a VCPU beyond a whole PCPU, where its need of one has weight 1.
 const BEYOND: u64 = 16;
 
 /// Returns the description with colours for the VMs that have none yet; `None` if there are too few.
@@ -53,7 +53,7 @@ pub fn with_colors(system: &System, open: &Open, patterns: &Patterns<'_, '_>) ->
     Some(system)
 }
 
-/// Returns what the VCPUs of a VM with tasks need, for each number of colours from the fewest on, in
+/// Returns the need of the VCPUs of a VM with tasks, for each number of colours from the fewest on, in
 /// millionths of a PCPU.
 fn needs(
     system: &System,

@@ -1,4 +1,4 @@
-//! What a description leaves open.
+//! The open parts of a description.
 
 use system::description::{Server, System};
 
@@ -32,7 +32,7 @@ pub struct Open {
 }
 
 impl Open {
-    /// Returns what is open.
+    /// Returns the open parts of a description.
     pub fn of(system: &System) -> Self {
         let server = |at: At| vcpu(system, at).server.as_ref();
         let vcpus = || all(system).into_iter();
@@ -71,7 +71,7 @@ pub struct Kinds {
 }
 
 impl Kinds {
-    /// Returns what is open.
+    /// Returns the kinds of servers, the overruns and the protocol that a description leaves open.
     pub fn of(system: &System) -> Self {
         let which = |is_open: &dyn Fn(&Server) -> bool| -> Vec<At> {
             let server = |at: At| vcpu(system, at).server.as_ref();

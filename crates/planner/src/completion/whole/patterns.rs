@@ -47,19 +47,19 @@ pub struct Patterns<'j, 'a> {
     grain: u64,
     /// The longest time for which the hypervisor serves no interrupt.
     late: Duration,
-    /// What is open, if VCPUs may have another order than that of their periods.
+    /// The open parts, if VCPUs may have another order than that of their periods.
     pub orders: RefCell<Option<Open>>,
     /// True if budgets may be larger than the least, by a small part of the period: that is quick.
     pub is_rough: Cell<bool>,
     known: RefCell<HashMap<Vec<u64>, Option<u64>>>,
-    /// What [`Patterns::excess`] found.
+    /// The results of [`Patterns::excess`].
     excesses: RefCell<HashMap<Vec<u64>, u64>>,
 }
 
-/// What VCPUs need.
+/// The need of VCPUs.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Need {
-    /// How much more than there is, in millionths of a PCPU; 0 if all tasks are in time.
+    /// The part that is wanting, in millionths of a PCPU; 0 if all tasks are in time.
     pub lack: u64,
     /// The sum of budget / period, in parts of [`PARTS`].
     pub cost: u64,
@@ -72,7 +72,7 @@ pub struct Need {
 }
 
 impl Need {
-    /// Returns what is less for a better plan.
+    /// Returns a key that is less for a better plan.
     pub fn key(&self) -> (u64, u64) {
         (self.lack, self.cost)
     }
@@ -130,7 +130,7 @@ impl<'j, 'a> Patterns<'j, 'a> {
         self.judge
     }
 
-    /// Returns what the VCPUs of a description need, of which all but budgets is decided.
+    /// Returns the need of the VCPUs of a description in which all but budgets is decided.
     pub fn need(&self, system: &System) -> Need {
         let count = system.platform.value.cpus.len();
         let mut on = vec![Vec::new(); count];
@@ -158,7 +158,7 @@ impl<'j, 'a> Patterns<'j, 'a> {
         sum
     }
 
-    /// Returns what these VCPUs need if they have a PCPU.
+    /// Returns the need of these VCPUs if they have a PCPU.
     pub fn of(&self, system: &System, here: &[At], console: bool) -> Need {
         let (mut mine, others) = with_budget(system, here);
         mine.sort_by_key(|&at| order(system, at));
@@ -212,7 +212,7 @@ impl<'j, 'a> Patterns<'j, 'a> {
         need
     }
 
-    /// Returns what VCPUs with budgets, in this order, and others need if they have a PCPU.
+    /// Returns the need of VCPUs with budgets, in this order, and others if they have a PCPU.
     fn in_order(&self, system: &System, (mine, others): (&[At], &[At]), console: bool) -> Need {
         let mut need = Need::default();
         if !priorities_fit(system, mine) {

@@ -12,9 +12,9 @@ use super::judge::WHOLE;
 /// A way to choose PCPUs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Way {
-    /// Where least is needed, the largest first.
+    /// Each to the PCPU where least is needed, the largest first.
     Worst,
-    /// Where most is needed, of those with room up to this share in millionths; the largest first.
+    /// Each to the PCPU where most is needed, of those with room up to this share in millionths; the largest first.
     Best(u64),
     /// One after the other, in the order of the description.
     Around,
@@ -99,7 +99,7 @@ pub fn place(system: &System, weights: &Weights, way: Way, most: usize) -> Optio
     Some(system)
 }
 
-/// Returns what a VCPU needs: its weight, or its budget if that is given.
+/// Returns the need of a VCPU: its weight, or its budget if that is given.
 pub fn load_of(system: &System, weights: &Weights, at: At) -> u64 {
     let server = vcpu(system, at).server.as_ref();
     let given = server.filter(|server| !server.open).and_then(|it| it.class.value.budget());

@@ -23,7 +23,7 @@ const TRIALS: usize = 24;
 /// In another order, budgets begin in proportion to what tasks need, and this, in millionths of a PCPU.
 const PLUS: u64 = WHOLE / 20;
 
-/// Returns the best candidate that is found from this one by at most so many changes.
+/// Returns the best candidate that is found from `start` by at most `changes` changes.
 pub fn repair(
     judge: &Judge<'_>,
     open: &Open,

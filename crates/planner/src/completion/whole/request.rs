@@ -1,4 +1,4 @@
-//! What is asked of the search.
+//! Requests to the search.
 
 use std::cell::Cell;
 
@@ -9,7 +9,7 @@ use super::judge::Judge;
 /// Candidates that hold and are finished, before the best of them is taken.
 const ENOUGH: usize = 4;
 
-/// What is searched, and for how long.
+/// A request to the search.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
     /// Judged tasks, about.
@@ -25,7 +25,7 @@ pub struct Request<'a> {
     /// True if VCPUs without tasks need not get their budgets in each period, as long as these fit
     /// onto their PCPU: for systems without another plan.
     pub lenient: bool,
-    /// How often the effort was doubled.
+    /// Number of times that the effort was doubled.
     pub doubled: u32,
     /// Set where a search ends because its effort was spent.
     pub ran_out: Option<&'a Cell<bool>>,

@@ -48,7 +48,7 @@ const WAYS: [(Way, Pcpus); 8] = [
     (Way::Around, Pcpus::All),
     (Way::Best(WHOLE / 2), Pcpus::All),
 ];
-/// Where VCPUs hold resources, or wait for accesses, some time is left for that.
+/// Ways to choose budgets: where VCPUs hold resources, or wait for accesses, some time is left for that.
 const BUDGETS: [Budgets; 12] = [
     Budgets::Fill { part: WHOLE / 100 * 98, plus: WHOLE / 20 },
     Budgets::Times { percent: 150, plus: WHOLE / 20 },
@@ -71,12 +71,12 @@ enum Pcpus {
     Half,
 }
 
-/// How budgets follow from what tasks need, `plus` the same for each VCPU, in millionths of a PCPU.
+/// A way to choose budgets by the needs of tasks, `plus` the same for each VCPU, in millionths of a PCPU.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Budgets {
     /// In proportion, until this part of each PCPU is given away.
     Fill { part: u64, plus: u64 },
-    /// So many percent.
+    /// `percent` percent of the needs.
     Times { percent: u64, plus: u64 },
 }
 

@@ -7,7 +7,7 @@ use super::judge::WHOLE;
 use super::patterns::{Need, Patterns, with_budgets};
 use super::{POOL, Search, is_plan};
 
-/// What is short by less than this may only seem so, in millionths of a PCPU.
+/// A lack of less than this may only seem to be one, in millionths of a PCPU.
 const NEARLY: u64 = WHOLE / 20;
 /// Rounds of local search from each start, at first.
 const ROUNDS: usize = 4;
@@ -82,7 +82,7 @@ impl Search<'_, '_> {
     }
 }
 
-/// Returns what a description needs exactly if it may hold by what it needs roughly.
+/// Returns the exact need of a description if it may hold by its rough need, which is returned otherwise.
 fn refined(patterns: &Patterns<'_, '_>, system: &System, rough: Need) -> Need {
     if rough.lack < NEARLY { patterns.need(system) } else { rough }
 }

@@ -1,4 +1,4 @@
-//! What tasks need of a PCPU, while colours may still be open.
+//! The parts of a PCPU that tasks need, while colours may still be open.
 
 use analysis::Duration;
 use system::description::System;
@@ -6,7 +6,7 @@ use system::description::System;
 use super::super::pcpus::At;
 use super::judge::WHOLE;
 
-/// Returns what a task needs, in millionths of a PCPU.
+/// Returns the need of a task, in millionths of a PCPU.
 pub fn utilization(system: &System, (vm, task): At) -> u64 {
     let of_vm = &system.vms[vm];
     let task = &of_vm.tasks[task];
@@ -22,7 +22,7 @@ pub fn utilization(system: &System, (vm, task): At) -> u64 {
     share(wcet, task.period)
 }
 
-/// Returns what a task needs at least, whatever its open colours will be, in millionths of a PCPU.
+/// Returns the least need of a task, whatever its open colours will be, in millionths of a PCPU.
 pub fn least_utilization(system: &System, (vm, task): At) -> u64 {
     let (of_vm, described) = (&system.vms[vm], &system.vms[vm].tasks[task]);
     match of_vm.colors.is_none() && described.colors.is_none() {

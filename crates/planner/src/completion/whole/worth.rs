@@ -1,4 +1,4 @@
-//! What a plan is worth, by objective.
+//! The worth of a plan, by objective.
 
 use system::description::System;
 
