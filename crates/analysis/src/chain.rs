@@ -119,7 +119,7 @@ pub use stream::{EventStream, StreamError};
 use crate::{Duration, LONGEST};
 use segment::{Segment, segments};
 
-/// Where the data of a chain comes from.
+/// The source of the data of a chain.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Source {
     /// External events, each with data of its own.

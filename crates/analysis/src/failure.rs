@@ -90,7 +90,7 @@ pub enum Failure {
     },
     /// The VCPU of the task is guaranteed no processor time: its server fails, or another VCPU of
     /// the background class is above it.
-    #[error("task {task}: its VCPU has no time for sure")]
+    #[error("task {task}: its VCPU is guaranteed no processor time")]
     NoSupply {
         /// Index of the task or VCPU.
         task: usize,

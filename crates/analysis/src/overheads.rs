@@ -102,7 +102,7 @@ impl Costs {
     }
 }
 
-/// What takes the time.
+/// A source of overheads.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Source {
     /// Interrupts by which jobs are released.
@@ -123,7 +123,7 @@ pub enum Source {
     Console,
     /// Limits of memory accesses: VCPUs stop and go on.
     Memory,
-    /// Nothing is served for a while, and debts are paid.
+    /// No interrupt is served for a while, and the VCPU pays back the time that it took beyond its budget.
     Late,
 }
 

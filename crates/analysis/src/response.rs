@@ -138,7 +138,7 @@ pub struct Analyzer {
     unbounded: Option<usize>,
 }
 
-/// What the analysis of a task set does after a task without a bound below its deadline.
+/// The goal of the analysis of a task set: it decides what follows a task without a bound below its deadline.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Goal {
     /// The analysis ends.

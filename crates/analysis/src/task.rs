@@ -102,14 +102,14 @@ impl Task {
         Ok(Self { suspension: checked(suspension)?, ..self })
     }
 
-    /// Returns the same task, each job of which executes for so much longer. If that is more than
+    /// Returns the same task, each job of which executes for `more` longer. If that is more than
     /// [`LONGEST`], the execution time is [`TOO_LONG`], and the task has no bound.
     #[must_use]
     pub fn with_more_wcet(self, more: Duration) -> Self {
         Self { wcet: self.wcet.saturating_add(more.0).min(TOO_LONG), ..self }
     }
 
-    /// Returns the same task, which is blocked for so much longer; at most for [`TOO_LONG`].
+    /// Returns the same task, which is blocked for `more` longer; at most for [`TOO_LONG`].
     #[must_use]
     pub fn with_more_blocking(self, more: Duration) -> Self {
         Self { blocking: self.blocking.saturating_add(more.0).min(TOO_LONG), ..self }

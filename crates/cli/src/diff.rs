@@ -40,7 +40,7 @@ pub struct DiffOptions {
     pub after: PathBuf,
 }
 
-/// What `--json` prints.
+/// The document that `--json` prints.
 #[derive(Serialize)]
 struct Document<'a> {
     /// True if nothing differs.

@@ -17,7 +17,7 @@ use crate::status::Status;
 /// Why a command could not do its work.
 #[derive(Debug)]
 pub enum Failure {
-    /// What was asked for could not be done.
+    /// The command could not do its work.
     Lab(lab::Failure),
     /// This signal came before there was a result.
     Interrupted(i32, &'static str),

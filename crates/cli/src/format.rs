@@ -1,4 +1,4 @@
-//! What is printed: text for people, or a document.
+//! The format of the output: text for people, or a document.
 
 use std::io;
 

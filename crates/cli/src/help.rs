@@ -56,7 +56,7 @@ pub fn completions(options: &CompletionsOptions) -> Result<Status, Failure> {
     Ok(Status::Yes)
 }
 
-/// What `--json` prints.
+/// The document that `--json` prints.
 #[derive(Serialize)]
 struct Pages {
     ok: bool,

@@ -51,16 +51,16 @@ pub struct DtbOptions {
     pub output: PathBuf,
 }
 
-/// What `--json` prints.
+/// The document that `--json` prints.
 #[derive(Serialize)]
 struct Document<'d> {
     ok: bool,
     /// The file, unless it is the standard output.
     file: Option<String>,
     platform_toml: &'d str,
-    /// What is to be filled in.
+    /// Parts that are to be filled in.
     open: &'d [String],
-    /// What has no place in the file.
+    /// Parts that have no place in the file.
     left_out: Vec<LeftOut<'d>>,
 }
 

@@ -40,7 +40,7 @@ fn template() -> impl TypedValueParser<Value = Template> {
     words.try_map(move |word| named(word).ok_or("expected another template"))
 }
 
-/// What `--json` prints.
+/// The document that `--json` prints.
 #[derive(Serialize)]
 struct Document<'t> {
     ok: bool,

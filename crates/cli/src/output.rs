@@ -16,7 +16,7 @@ pub fn color(when: clap::ColorChoice) {
     .write_global();
 }
 
-/// Returns what `--color` says in a command line that may have mistakes elsewhere.
+/// Returns the value of `--color` in a command line that may have mistakes elsewhere.
 pub fn asked(words: impl Iterator<Item = OsString>) -> clap::ColorChoice {
     let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
     let joined = words.iter().filter_map(|word| word.strip_prefix("--color="));

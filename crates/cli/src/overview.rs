@@ -1,4 +1,4 @@
-//! What is in a system, in a few lines for people.
+//! The content of a system, in a few lines for people.
 
 mod bandwidth;
 

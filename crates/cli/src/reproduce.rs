@@ -22,7 +22,7 @@ use crate::output;
 use crate::signals::Signals;
 use crate::status::Status;
 
-/// Where results go in the folder of the project.
+/// The folder for results in that of the project.
 const OUTPUT: &str = "build/reproduce";
 
 /// Runs the command.

@@ -31,7 +31,7 @@ use interactive::Interactive;
 pub use options::{On, RunOptions};
 use view::View;
 
-/// How often the loop looks for signals and keys.
+/// Time between two looks of the loop for signals and keys.
 pub const TICK: Duration = Duration::from_millis(50);
 
 /// Runs the command.

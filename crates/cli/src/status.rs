@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// How the command ends.
+/// The end of a command.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Status {
     /// Done, or the answer is yes.

@@ -27,7 +27,7 @@ use crate::status::Status;
 pub use options::TopOptions;
 use screen::Screen;
 
-/// What `--json` prints.
+/// The document that `--json` prints.
 #[derive(Serialize)]
 struct Document<'v> {
     /// True if the run was well until then.
@@ -112,7 +112,7 @@ impl Follow<'_> {
         })
     }
 
-    /// Shows a table in each interval until the run is over. Returns what ended it, and the last table.
+    /// Shows a table in each interval until the run is over. Returns the end of the run, and the last table.
     fn attend(&self, mut running: Running) -> Result<(Ran, End, Option<View>), Failure> {
         let is_terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
         let is_screen = is_terminal && screen::is_known() && !self.options.once;

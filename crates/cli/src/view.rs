@@ -37,7 +37,7 @@ pub struct ViewOptions {
     pub output: PathBuf,
 }
 
-/// What `--json` prints.
+/// The document that `--json` prints.
 #[derive(Serialize)]
 struct Document<'a> {
     ok: bool,

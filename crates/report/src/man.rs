@@ -1,6 +1,6 @@
 //! Parts of man pages.
 
-/// Returns what stands after the options in the help, as sections with the names that pages have for them.
+/// Returns the text after the options in the help, as sections with the names that pages have for them.
 pub fn sections(after: &str) -> String {
     let mut text = String::new();
     let mut in_notes = false;

@@ -7,7 +7,7 @@ use crate::site::shell;
 #[derive(Clone, Debug)]
 pub struct Page {
     title: String,
-    /// What stands above the title.
+    /// The kind of page, which stands above the title.
     kind: String,
     body: String,
 }

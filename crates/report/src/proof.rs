@@ -45,7 +45,7 @@ pub struct Proof {
     pub platform: Platform,
     /// The VMs, in the order of the description; others name them by their place here.
     pub vms: Vec<Vm>,
-    /// What the planner decided, in the order of the description; empty if nothing was open.
+    /// The decisions of the planner, in the order of the description; empty if nothing was open.
     pub decisions: Vec<Decision>,
     /// The tasks, in the order of VMs, VCPUs and priorities.
     pub tasks: Vec<Task>,

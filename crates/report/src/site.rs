@@ -31,13 +31,13 @@ pub struct Site {
 /// A page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Page {
-    /// Where it is in the folder of the site: `index.html`, `systems/rover-1a2b3c4d.html`.
+    /// Its path in the folder of the site: `index.html`, `systems/rover-1a2b3c4d.html`.
     pub path: String,
     /// Its content.
     pub html: String,
 }
 
-/// The results of a system in the order of time, each with what changed since the ones before.
+/// The results of a system in the order of time, each with the changes since the ones before.
 struct System<'s> {
     name: &'s str,
     entries: Vec<(&'s Entry, Vec<Change>)>,

@@ -34,32 +34,32 @@ pub struct Verdicts {
     pub file: String,
     /// The answer in a few words.
     pub answer: String,
-    /// What is judged, in the order in which it is judged.
+    /// The verdicts, in the order in which they are found.
     pub rows: Vec<Row>,
-    /// What has to be known to read the rest, a sentence each.
+    /// Notes that help to read the rest, a sentence each.
     pub notes: Vec<String>,
 }
 
 /// A verdict.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Row {
-    /// What is asked.
+    /// The question.
     pub rule: Rule,
-    /// Of what it is asked: `task drive.wheels`.
+    /// The subject of the question: `task drive.wheels`.
     pub subject: String,
     /// The answer.
     pub outcome: Outcome,
-    /// Why it is so, a sentence each; at least one if the answer is not yes.
+    /// Reasons for the answer, a sentence each; at least one if the answer is not yes.
     pub reasons: Vec<String>,
     /// More on the reasons: lines of text, may be empty.
     pub details: String,
-    /// Names and values of what is compared, such as `bound` and `2 ms`.
+    /// Names and values of the compared figures, such as `bound` and `2 ms`.
     pub figures: Vec<(&'static str, String)>,
-    /// The place in a text that says what is asked, if it is known.
+    /// The place in a text that asks the question, if it is known.
     pub place: Option<Place>,
 }
 
-/// The answer to what is asked.
+/// The answer to a question.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Outcome {
     /// No: the answer of the command is no because of it, or the input has a mistake.

@@ -70,7 +70,7 @@ fn write_vcpu(table: &mut dyn TableLike, vcpu: &Vcpu) {
     limit(table, vcpu.bandwidth.as_ref());
 }
 
-/// Writes a planned number of VCPUs: as a number, or as so many copies of the table that describes
+/// Writes a planned number of VCPUs: as a number, or as `count` copies of the table that describes
 /// them all.
 fn number(table: &mut dyn TableLike, count: usize) -> Option<()> {
     match table.get_mut("vcpu") {

@@ -64,7 +64,7 @@ pub struct System {
     /// Share by which all execution times and accesses may grow, in millionths, where budgets and
     /// limits are planned.
     pub margin_ppm: u64,
-    /// What a plan is to be best at, if that was given.
+    /// The objective of a plan, if it was given.
     pub objective: Option<Located<Objective>>,
     /// The protocol that orders critical sections of VCPUs.
     pub locks: Locks,
@@ -124,7 +124,7 @@ pub struct Vm {
     pub boot: Boot,
     /// True if it has a console.
     pub console: bool,
-    /// How it starts, and what happens when it ends.
+    /// Its start, and the actions when it ends.
     pub lifecycle: Lifecycle,
     /// Assigned devices.
     pub devices: Vec<Device>,

@@ -1,4 +1,4 @@
-//! What the operations of the hypervisor cost on the platform of a system, and the requests of tasks.
+//! The costs of the operations of the hypervisor on the platform of a system, and of the requests of tasks.
 
 use analysis::Duration;
 use analysis::overheads::Costs;

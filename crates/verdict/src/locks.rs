@@ -24,7 +24,7 @@ pub(crate) struct Bounds {
     pub server: Option<Result<Duration, Failure>>,
     /// Bounds of its tasks.
     pub tasks: Vec<Result<Bound, Failure>>,
-    /// What sections are not analysed together with, if tasks have no bounds because of that.
+    /// Things together with which sections are not analysed, if tasks have no bounds because of that.
     pub combined: Vec<Combination>,
 }
 

@@ -57,7 +57,7 @@ pub(crate) struct Member<'a> {
     /// The critical sections of the tasks, with their longest times including memory accesses of
     /// others.
     pub sections: Vec<Vec<Section>>,
-    /// How long a job of each task waits for memory accesses of others, however many these are
+    /// The time for which a job of each task waits for memory accesses of others, however many these are
     /// ([`System::memory_delay`]).
     pub(crate) delays: Vec<Duration>,
     /// The colours of the tasks.

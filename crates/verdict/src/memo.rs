@@ -193,7 +193,7 @@ mod tests {
         }
     }
 
-    /// What is known is what is computed anew, for changes of one system and for others with the
+    /// A known verdict is the one that is computed anew, for changes of one system and for others with the
     /// same memo.
     #[test]
     fn it_says_what_the_verdict_says() {

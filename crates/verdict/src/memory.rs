@@ -21,7 +21,7 @@ pub(crate) struct Accesses<'a> {
     bus: Bus,
     /// All sources of accesses, in the order of the VMs.
     sources: Vec<Named<'a>>,
-    /// What the hypervisor accesses for the console.
+    /// The accesses of the hypervisor for the console.
     console: Option<Source>,
     crowd: Crowd,
     /// The most accesses that load one colour of the cache again.
@@ -184,7 +184,8 @@ fn sources<'a>(
     }
 }
 
-/// Returns what the hypervisor accesses for the console, on the PCPU that serves it. VCPUs there pay for a part of it, and nobody for the rest.
+/// Returns the accesses of the hypervisor for the console, on the PCPU that serves it. VCPUs there pay for a part of them,
+/// and nobody for the rest.
 fn console(system: &System, vcpus: &[&[plan::Vcpu]], bus: &Bus) -> Option<Source> {
     let platform = &system.platform.value;
     let is_known = platform.boot.is_ok() && bus.latency > Duration(0);

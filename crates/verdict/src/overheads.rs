@@ -149,7 +149,7 @@ fn jobs(member: &Member<'_>, costs: Costs, others: u64, excess: u64) -> Vec<u64>
 struct Facts {
     pcpu: u32,
     server: Option<Server>,
-    /// How long the VCPU may be in sections.
+    /// The longest time for which the VCPU may be in sections.
     hold: u64,
     /// True if the VCPU may continue without budget in sections.
     overruns: bool,

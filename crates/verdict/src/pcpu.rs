@@ -16,10 +16,10 @@ use crate::{locks, ties};
 /// Maximum number of terms of a bound that are kept.
 const TERMS_MAX: usize = 100;
 
-/// What a verdict contains.
+/// The detail of a verdict.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Detail {
-    /// All of it.
+    /// All, also the terms of bounds.
     Terms,
     /// No terms of bounds: a search asks too often for them.
     Bounds,

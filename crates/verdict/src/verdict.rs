@@ -57,10 +57,10 @@ pub struct VcpuVerdict {
     pub utilization_ppm: u64,
     /// True if it gets its budget in each period.
     pub ok: bool,
-    /// Why not.
+    /// The reason if it does not.
     #[serde(serialize_with = "words::reason")]
     pub failure: Option<Reason>,
-    /// If not: so long it may have to wait until it has its budget, or longer.
+    /// If not: a time for which it may have to wait until it has its budget; it may be even longer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_least_ns: Option<u64>,
     /// The time that the hypervisor may take of it in a global critical section, if more than
@@ -70,7 +70,7 @@ pub struct VcpuVerdict {
     /// `section_overhead` then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub section_overhead_ns: Option<u64>,
-    /// What critical sections are not analysed together with, if its tasks have no bound because of
+    /// Things together with which critical sections are not analysed, if its tasks have no bound because of
     /// that.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub combined: Vec<Combination>,
@@ -119,7 +119,7 @@ pub struct TaskVerdict {
 /// A part of a bound.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Term {
-    /// What it is.
+    /// The kind of the part.
     pub term: Part,
     /// The task that preempts.
     pub task: Option<String>,
@@ -129,7 +129,7 @@ pub struct Term {
     pub time_ns: u64,
 }
 
-/// What a part of a bound is: a stable word for documents.
+/// The kind of a part of a bound: a stable word for documents.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
@@ -155,9 +155,9 @@ pub enum Part {
     Servers,
     /// The VCPU waits for budget or for other VCPUs.
     Supply,
-    /// What jobs themselves cost the hypervisor.
+    /// The time of the hypervisor for the jobs themselves.
     OverheadJob,
-    /// What else the hypervisor takes: `overhead-release`, `overhead-switch` and so on.
+    /// Other time of the hypervisor: `overhead-release`, `overhead-switch` and so on.
     #[serde(untagged, serialize_with = "words::overhead")]
     Overhead(Source),
 }

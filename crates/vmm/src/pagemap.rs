@@ -20,7 +20,7 @@ const FRAME: u64 = (1 << 55) - 1;
 pub struct Pagemap(File);
 
 impl Pagemap {
-    /// Opens it. Frames are shown to those who may see them now.
+    /// Opens the table. Linux shows frames if this process may see them now.
     pub fn open() -> Result<Self, Error> {
         Self::of(Path::new(FILE))
     }

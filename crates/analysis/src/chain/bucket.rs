@@ -1,4 +1,4 @@
-//! What a token bucket lets pass in any window of time: `policy::channel::Bucket`.
+//! The messages that a token bucket lets pass in any window of time: `policy::channel::Bucket`.
 
 use crate::chain::{EventStream, StreamError};
 use crate::{Duration, LONGEST};

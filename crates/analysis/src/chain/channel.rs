@@ -4,7 +4,7 @@ use crate::chain::Delay;
 use crate::chain::bucket::Bucket;
 use crate::{Duration, LONGEST};
 
-/// What happens to a message from the call of its sender to the activation of its reader.
+/// The way of a message from the call of its sender to the activation of its reader.
 ///
 /// The hypervisor copies the message, as work of the sender. It then interrupts the receiver, at
 /// once or when the limit on its interrupts allows (`policy::channel::Moderation`); one interrupt

@@ -16,7 +16,7 @@
 use crate::chain::{Delay, EventStream, StreamError};
 use crate::{Duration, LONGEST};
 
-/// What activates a step.
+/// The activation of a step.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Activation {
     /// Events of its own: external ones, or a timer.
@@ -32,7 +32,7 @@ pub struct Propagated {
     pub streams: Vec<EventStream>,
     /// The delay of each step.
     pub delays: Vec<Delay>,
-    /// How often the delays were computed.
+    /// Number of times that the delays were computed.
     pub rounds: u32,
 }
 

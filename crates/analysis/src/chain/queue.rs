@@ -110,7 +110,7 @@ pub fn polled(
     Err(QueueError::LimitReached)
 }
 
-/// How often a reader reads.
+/// The times at which a reader reads.
 struct Reads {
     /// The longest time between two nominal times: `L`.
     longest: u64,

@@ -3,7 +3,7 @@
 use crate::Duration;
 use crate::chain::{Delay, EventStream};
 
-/// What happens to data on its way.
+/// A step of data on its way.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Step {
     /// An event-triggered task: each output of the step before activates one job, which processes

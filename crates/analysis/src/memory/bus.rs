@@ -2,7 +2,7 @@
 
 use crate::Duration;
 
-/// How accesses of PCPUs delay each other, and how exactly budgets hold.
+/// The delays that accesses of PCPUs cause each other, and the exactness of budgets.
 ///
 /// The analysis assumes that at most one access of each other PCPU delays an access (round robin),
 /// and that no access delays another PCPU for longer than the latency.

@@ -47,7 +47,7 @@ pub enum Throttle {
 /// [`crate::vcpu::late_response_times`].
 #[derive(Clone, Copy, Debug)]
 pub struct Contention<'a> {
-    /// How accesses delay each other.
+    /// The bus on which accesses delay each other.
     pub bus: Bus,
     /// Maximum number of accesses of a job of each task, in their order: `A`; `None`: unknown.
     pub accesses: &'a [Option<u64>],

@@ -1,4 +1,4 @@
-//! How long a VCPU or VM with a budget delays others, if budgets do not hold exactly.
+//! Bounds on the time for which a VCPU or VM with a budget delays others, if budgets do not hold exactly.
 
 use crate::Duration;
 use crate::memory::{Bus, Reservation, Staircase};

@@ -36,7 +36,7 @@ pub struct Analyzer {
     rivals: Vec<Stream>,
     /// Acquisition bounds of untrusted guests.
     turns: Turns,
-    /// How long jobs can be pending.
+    /// The longest times for which jobs can be pending.
     pending: Pending,
 }
 

@@ -15,7 +15,7 @@ pub struct FlatVcpu {
     pub tasks: Range<usize>,
     /// Eq. 1.
     pub holding: u64,
-    /// How long the VCPU is in sections until it executes outside, whatever its guest does: Eq. 1,
+    /// The longest time for which the VCPU is in sections until it executes outside, whatever its guest does: Eq. 1,
     /// or the limit of the hypervisor.
     pub held: u64,
     /// The other limits of the hypervisor for its guest, if the guest is not trusted.

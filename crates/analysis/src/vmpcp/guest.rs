@@ -9,7 +9,7 @@ use crate::window::TOO_LONG;
 pub struct Enforced {
     /// Its VM, by a number of its own.
     pub vm: usize,
-    /// How long the VCPU may be in global sections until it executes outside. 0: it may be in none.
+    /// The longest time for which the VCPU may be in global sections until it executes outside. 0: it may be in none.
     pub hold: Duration,
     /// In each time `t` the VCPU enters at most `1 + floor((t + early) / interval)` of them.
     pub interval: Duration,

@@ -2,7 +2,7 @@
 
 use crate::{Duration, Server};
 
-/// How a VCPU gets processor time.
+/// The way in which a VCPU gets processor time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Host {
     /// Its server: a periodic or a deferrable one. A VCPU with a PCPU of its own has a server whose

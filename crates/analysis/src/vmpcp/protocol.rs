@@ -1,4 +1,4 @@
-//! What is analysed, and by which equations.
+//! The protocols that are analysed, and the variants of the equations.
 
 /// The variant of the bounds.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

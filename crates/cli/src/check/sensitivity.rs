@@ -36,7 +36,7 @@ pub fn together(sensitivity: &Sensitivity) -> String {
     }
 }
 
-/// In per cent with two decimals, rounded down: so much is sure.
+/// Returns a part in per cent with two decimals, rounded down, so that it is no larger than the part.
 fn percent_down(ppm: u64) -> String {
     format!("{}.{:02} %", ppm / 10_000, ppm % 10_000 / 100)
 }

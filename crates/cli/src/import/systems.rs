@@ -60,16 +60,16 @@ pub struct JailhouseOptions {
     pub output: PathBuf,
 }
 
-/// What `--json` prints.
+/// The document that `--json` prints.
 #[derive(Serialize)]
 struct Document<'d> {
     ok: bool,
     /// The file, unless it is the standard output.
     file: Option<String>,
     description_toml: &'d str,
-    /// What is to be filled in.
+    /// Parts that are to be filled in.
     open: &'d [String],
-    /// What has no counterpart.
+    /// Parts that have no counterpart.
     left_out: Vec<LeftOut<'d>>,
 }
 

@@ -74,7 +74,7 @@ fn progress() -> ProgressBar {
     ProgressBar::new(STEPS as u64).with_style(style).with_message("reading pages")
 }
 
-/// Returns what was measured, for people.
+/// Returns the measured values, for people.
 fn evidence(report: &Report) -> String {
     let cache = &report.cache;
     let row = |after: String, line: Interval, verdict: &str| {

@@ -24,7 +24,7 @@ use crate::status::Status;
 
 /// Seed of the times at which leeches that sleep are hit.
 const SEED: u64 = 1;
-/// Of the memory that is free, one part in so many may be used.
+/// One of this number of equal parts of the free memory may be used.
 const MEMORY_PARTS: u64 = 2;
 
 /// Runs the command.
@@ -69,7 +69,7 @@ pub fn isolation(options: &IsolationOptions, as_json: bool) -> Result<Status, Fa
     })
 }
 
-/// Returns what is to be measured, checked against what this machine has.
+/// Returns the options of a measurement, checked against the CPUs and memory of this machine.
 fn plan(options: &IsolationOptions) -> Result<Options, Failure> {
     let allowed = allowed_cpus();
     let known = |cpu: usize| match allowed.contains(&cpu) {

@@ -1,4 +1,4 @@
-//! How far a measurement is, and how long it takes.
+//! The progress of a measurement, and the time that it takes.
 
 use std::io::{self, IsTerminal};
 use std::time::Duration;
@@ -27,7 +27,7 @@ impl Bar {
         Self(bar)
     }
 
-    /// How far it is.
+    /// Shows the progress.
     pub fn show(&self, progress: &Progress) {
         self.0.set_position((progress.part * STEPS) as u64);
         self.0.set_message(format!("{}, {} left", progress.what, about(progress.left)));
@@ -40,7 +40,7 @@ impl Drop for Bar {
     }
 }
 
-/// Returns what is going to be measured, and how long that takes.
+/// Returns the announcement of a measurement, with the time that it takes.
 fn announcement(options: &Options) -> String {
     let rows: usize = options.tests.iter().map(|test| test.points.len() + 1).sum();
     let rows = rows * options.contexts.len();

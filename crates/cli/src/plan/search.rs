@@ -21,9 +21,9 @@ const BETWEEN: Duration = Duration::from_millis(500);
 pub struct Found {
     /// The plan.
     pub system: System,
-    /// What the search did.
+    /// The outcome of the search.
     pub outcome: Outcome,
-    /// What was changed.
+    /// The changes to an old plan.
     pub changes: Option<Vec<Changed>>,
 }
 
@@ -63,13 +63,13 @@ fn of_option(named: &description::Objective, mistake: Diagnostic) -> lab::Failur
     lab::Failure::new(mistake.code, text)
 }
 
-/// What ends a search.
+/// The conditions that end a search.
 pub struct Ends<'a> {
     stops: &'a dyn Fn(u64) -> bool,
 }
 
 impl<'a> Ends<'a> {
-    /// Returns what the planner is to do with a description.
+    /// Returns the options of the planner for a description.
     pub fn options(
         &self,
         options: &PlanOptions,

@@ -1,4 +1,4 @@
-//! What `bulkhead plan` writes: a plan, or for a machine that is only analysed the description with
+//! The output of `bulkhead plan`: a plan, or for a machine that is only analysed the description with
 //! everything decided.
 
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub enum Written {
 }
 
 impl Written {
-    /// Returns what is to be written for a planned system, into this file if not to the standard
+    /// Returns the output for a planned system, for the file `target` or the standard
     /// output.
     ///
     /// # Errors

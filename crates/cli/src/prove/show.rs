@@ -147,7 +147,7 @@ fn chains(proof: &Proof, compared: bool) -> String {
     table(&heading, &rows)
 }
 
-/// Returns what caches and bus did to each VM.
+/// Returns the effects of caches and bus on each VM.
 fn vms(proof: &Proof) -> Vec<Vec<String>> {
     let lost = |run: &Option<Run>, vm: usize| {
         let cache = run.as_ref().and_then(|run| run.cache.as_ref());

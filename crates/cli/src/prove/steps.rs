@@ -1,4 +1,4 @@
-//! How far a proof is.
+//! The progress of a proof.
 
 use std::io::{self, IsTerminal};
 
@@ -18,13 +18,13 @@ impl Steps {
         Self(ProgressBar::new_spinner().with_style(style))
     }
 
-    /// What comes now.
+    /// Shows the step that begins.
     pub fn begin(&self, what: &str) {
         self.0.set_message(what.to_owned());
         self.0.tick();
     }
 
-    /// It goes on.
+    /// Shows that the step goes on.
     pub fn tick(&self) {
         self.0.tick();
     }

@@ -1,4 +1,4 @@
-//! What cachescope has counted, for people.
+//! The counts of cachescope, for people.
 
 use lab::cachescope::{Counts, Owner};
 use report::text::table;

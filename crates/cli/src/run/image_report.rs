@@ -1,4 +1,4 @@
-//! What `--image-only` says.
+//! The output of `--image-only`.
 
 use std::path::Path;
 

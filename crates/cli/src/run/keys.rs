@@ -9,7 +9,7 @@ pub struct Keys {
     escaped: bool,
 }
 
-/// What becomes of keys.
+/// The effect of keys.
 #[derive(Debug, Eq, PartialEq)]
 pub enum Pressed {
     /// They go to the hypervisor.

@@ -8,15 +8,15 @@ use rustix::termios::{
     tcsetattr,
 };
 
-/// Gives every key to us as it is pressed, Ctrl-C included; what the terminal
-/// was before comes back when this is dropped.
+/// Gives every key to this process as it is pressed, Ctrl-C included; the settings of the terminal
+/// from before come back when this is dropped.
 #[derive(Debug)]
 pub struct RawTerminal {
     before: Termios,
 }
 
 impl RawTerminal {
-    /// Switches the terminal at the standard input; `None` if it is none.
+    /// Switches the terminal at the standard input; `None` if the standard input is no terminal.
     pub fn new() -> io::Result<Option<Self>> {
         let stdin = io::stdin();
         if !isatty(&stdin) {

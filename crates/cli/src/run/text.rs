@@ -102,7 +102,7 @@ fn task_row(vm: &str, task: &Task) -> Vec<String> {
     ]
 }
 
-/// What was recorded, and what was lost.
+/// Returns the line about the recorded trace, and lost records.
 fn recording(Recorded { file, records, lost }: &Recorded, runner: Runner) -> String {
     let writer = match runner {
         Runner::Hypervisor => "the hypervisor wrote records",

@@ -11,7 +11,7 @@ const BOLD: u8 = 1;
 /// The reports at the end are shown as a table instead.
 const REPORT: &str = "summary ";
 
-/// Where the console is shown.
+/// The stream on which the console is shown.
 pub struct View {
     out: Box<dyn Write>,
     painter: Painter,

@@ -1,4 +1,4 @@
-//! How long a simulation of a hyperperiod takes.
+//! A forecast of the time that a simulation of a hyperperiod takes.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! How far a simulation is.
+//! The progress of a simulation.
 
 use std::io::{self, IsTerminal};
 

@@ -1,4 +1,4 @@
-//! What a simulation found, for people.
+//! The results of a simulation, for people.
 
 mod memory;
 
@@ -112,7 +112,7 @@ fn vcpu_table(vcpus: &[Vcpu]) -> String {
     table(&heading, &rows)
 }
 
-/// Returns what VCPUs do of which the description does not say it.
+/// Returns the assumptions about the loads of VCPUs that the description does not state.
 fn loads(vcpus: &[Vcpu]) -> String {
     let with = |load: &str| {
         let vcpus = vcpus.iter().filter(|vcpu| vcpu.load == load);
@@ -150,7 +150,7 @@ fn seconds(ns: u64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').into()
 }
 
-/// Returns what is assumed of memory accesses.
+/// Returns the assumption about memory accesses.
 fn assumptions(accesses: &Accesses) -> &'static str {
     match (accesses.budgets, accesses.latency, accesses.contention) {
         (false, ..) => "\nmemory budgets are not simulated: they do not count memory accesses\n",

@@ -16,7 +16,7 @@ const PYTHON: &str = "python3";
 const VARIABLE: &str = "BULKHEAD_PYTHON";
 /// Prints the version of the package, if that and Dask are there.
 const PROBE: &str = "import bulkhead.cluster, bulkhead._bulkhead as it; print(it.SOURCES)";
-/// How often signals are looked for.
+/// Time between two looks for signals.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Computes the shards that are not finished on the cluster with this scheduler, and puts them into the

@@ -1,4 +1,4 @@
-//! What a sweep came to, for people and for machines.
+//! The results of a sweep, for people and for machines.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use report::text::table;
 use serde_json::{Map, Value, json};
 use sweep::{Experiment, PointSummary, Scalar, Summary};
 
-/// What a sweep came to.
+/// The results of a sweep.
 pub struct Results<'a> {
     /// Name of the experiment's file.
     pub file: &'a str,

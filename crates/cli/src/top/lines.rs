@@ -1,4 +1,4 @@
-//! What is shown: lines of text, each with a look.
+//! The content of the screen: lines of text, each with a look.
 
 use lab::amount::time;
 use report::text::table;

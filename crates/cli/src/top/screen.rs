@@ -24,7 +24,7 @@ pub fn is_known() -> bool {
     std::env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb")
 }
 
-/// What the user has asked for.
+/// A request of the user.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Asked {
     Nothing,

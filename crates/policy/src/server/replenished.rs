@@ -96,7 +96,7 @@ impl Replenished {
         self.level = self.level.max(0);
     }
 
-    /// The budget was used for this time.
+    /// Takes the time for which the budget was used off the budget.
     #[inline]
     fn charge(&mut self, used: Duration) {
         self.level = self.level.saturating_sub(signed(used));

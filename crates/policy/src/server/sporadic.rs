@@ -89,7 +89,7 @@ impl Sporadic {
         *self.at(self.len - 1) = back;
     }
 
-    /// The budget was used for this time.
+    /// Takes the time for which the budget was used off the budget.
     #[inline(always)]
     pub fn charge(&mut self, used: Duration) {
         let head = self.head();

@@ -25,7 +25,7 @@ use crate::proof::Proof;
 
 /// A part of the page.
 pub struct Part {
-    /// What links to it name.
+    /// The identifier that links to it name.
     id: &'static str,
     /// Its name in the navigation.
     nav: &'static str,

@@ -1,4 +1,4 @@
-//! What changed from one result of a system to the next.
+//! Changes from one result of a system to the next.
 //!
 //! Verdicts are compared with the last one of the same command, because each command asks another question. So are the
 //! tasks and chains that are there: a run also shows tasks that only its guests know. Bounds and deadlines are those of the system,
@@ -12,13 +12,13 @@ use crate::proof::page::units::{counted, time};
 /// A change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// Whose time it is about; `None`: the verdict.
+    /// The task or chain whose time changed; `None`: the verdict changed.
     pub subject: Option<Subject>,
-    /// What changed.
+    /// The kind of change.
     pub what: What,
 }
 
-/// What changed.
+/// The kind of a change.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum What {
     /// The verdict.
@@ -115,7 +115,7 @@ pub fn changes(entries: &[&Entry]) -> Vec<Vec<Change>> {
 }
 
 impl What {
-    /// Returns whether it is for the better; `None`: that depends.
+    /// Returns `Some(true)` if the change is for the better, `Some(false)` if for the worse; `None`: that depends.
     pub fn good(&self) -> Option<bool> {
         match self {
             Self::Verdict { good, .. } => *good,

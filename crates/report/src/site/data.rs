@@ -60,9 +60,9 @@ pub struct Entry {
     pub verdict: String,
     /// Whether the verdict is good; `None`: it is open.
     pub good: Option<bool>,
-    /// What is not well, a sentence each.
+    /// Problems, a sentence each.
     pub failures: Vec<String>,
-    /// What has bounds: tasks, and times of chains.
+    /// Tasks and times of chains, with their bounds.
     pub timed: Vec<Timed>,
     /// Its page for people, as a path in the folder of the site.
     pub report: Option<String>,
@@ -70,7 +70,7 @@ pub struct Entry {
     pub document: String,
 }
 
-/// Whose time is bounded.
+/// A task or chain whose time is bounded.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Subject {
     /// The response time of a task.
@@ -93,12 +93,12 @@ impl Default for Subject {
 }
 
 impl Subject {
-    /// Returns true for a task.
+    /// Returns true if the subject is a task.
     pub fn is_task(&self) -> bool {
         matches!(self, Self::Task { .. })
     }
 
-    /// Returns how pages name it.
+    /// Returns its name on pages.
     pub fn title(&self) -> String {
         match self {
             Self::Task { vm, name } => format!("{vm} {name}"),
@@ -111,7 +111,7 @@ impl Subject {
 /// A time that is bounded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timed {
-    /// Whose time it is.
+    /// The task or chain whose time it is.
     pub subject: Subject,
     /// The deadline of a task, from its release; the limit of a chain; none if there is none.
     pub deadline_ns: Option<u64>,
@@ -127,7 +127,7 @@ pub struct Timed {
     pub missed: Option<u64>,
 }
 
-/// What a result says of a bound.
+/// The statement of a result about a bound.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Bound {
     /// Nothing: there was no analysis.

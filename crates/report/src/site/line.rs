@@ -3,9 +3,9 @@
 use crate::proof::page::svg::{Anchor, Svg};
 use crate::proof::page::units::time;
 
-/// What a result says of it.
+/// The times of a task or chain in a result.
 pub struct Point {
-    /// When it was made, for people.
+    /// The time at which the result was made, for people.
     pub date: String,
     /// The deadline, if it has one.
     pub deadline_ns: Option<u64>,
@@ -32,7 +32,7 @@ const SERIES: [Series; 3] = [
     ("bound", "bound", |it| it.bound_ns),
 ];
 
-/// What the lines are, for the head of a page.
+/// The meaning of the lines, for the head of a page.
 pub const LEGEND: &str = "<ul class=\"legend\">\
 <li><svg class=\"key\" aria-hidden=\"true\" viewBox=\"0 0 14 16\"><path class=\"bound-line\" d=\"M0 8L14 8\"/></svg>bound</li>\
 <li><svg class=\"key\" aria-hidden=\"true\" viewBox=\"0 0 14 16\"><path class=\"run-line\" d=\"M0 8L14 8\"/></svg>longest executed time</li>\

@@ -3,7 +3,7 @@
 use crate::proof::page::label::escape;
 use crate::proof::page::shell::{STYLE, digest};
 
-/// What only these pages have.
+/// The style that only the pages of the site have.
 const MORE_STYLE: &str = include_str!("site.css");
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");

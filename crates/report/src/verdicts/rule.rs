@@ -1,4 +1,4 @@
-//! What is asked of a system: names that stay, for tools that follow a verdict from one change to the next.
+//! Questions about a system: names that stay, for tools that follow a verdict from one change to the next.
 
 use std::borrow::Cow;
 
@@ -83,7 +83,7 @@ impl Rule {
         }
     }
 
-    /// Returns what holds if the answer is yes, in a sentence.
+    /// Returns the statement that holds if the answer is yes, in a sentence.
     pub fn about(self) -> &'static str {
         match self {
             Self::Input(_) => "The input has no mistake.",

@@ -53,7 +53,7 @@ fn notification(level: &str, message: &str) -> Value {
     json!({ "level": level, "message": text(message) })
 }
 
-/// Returns what is said of something, with its name.
+/// Returns the text of a verdict, with the name of its subject.
 fn sentence(row: &Row) -> String {
     format!("{}: {}", row.subject, row.text())
 }

@@ -26,9 +26,9 @@ pub struct Link {
     pub between: [usize; 2],
     /// The addresses of its cards, in this order.
     pub macs: [Mac; 2],
-    /// How much each end may send.
+    /// The rate at which each end may send.
     pub rate: Rate,
-    /// How much of this an end may send at once.
+    /// The part of this that an end may send at once.
     pub burst: Bytes,
     /// The limit on interrupts that one end causes at the other.
     pub tells: Rings,

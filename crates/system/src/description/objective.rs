@@ -1,4 +1,4 @@
-//! What a plan is to be best at.
+//! The objective of a plan.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use std::str::FromStr;
 pub const NAMES: [&str; 4] = ["least-time", "most-slack", "fewest-pcpus", "most-bandwidth"];
 /// The largest weight.
 const WEIGHT_MAX: u32 = 1_000;
-/// What every help says.
+/// The sentence that every help contains.
 const EXPECTED: &str = "expected `least-time`, `most-slack`, `fewest-pcpus`, or `most-bandwidth=` \
                         with the name of a VM; or several of them, each with a weight, as in \
                         `least-time=2,most-slack=1`";
@@ -46,7 +46,7 @@ impl fmt::Display for Aim {
     }
 }
 
-/// What a plan is to be best at: one thing, or several things with weights.
+/// The objective of a plan: one aim, or several aims with weights.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Objective {
     /// This one.

@@ -1,4 +1,4 @@
-//! Who goes first: among the tasks of a VCPU, and among the VCPUs of a PCPU.
+//! The order of the tasks of a VCPU, and of the VCPUs of a PCPU.
 
 use std::cmp::Reverse;
 

@@ -172,7 +172,7 @@ fn percent_ppm(number: &str) -> Option<u64> {
     Some(whole * 10_000 + decimals)
 }
 
-/// What the hypervisor shall have, and what it costs to load a colour, where it was given.
+/// Memory and colours of the hypervisor, and the time to load a colour, where they were given.
 #[derive(Default)]
 struct Hypervisor {
     memory: Option<Located<Bytes>>,

@@ -32,7 +32,7 @@ struct Missing {
     key: &'static str,
     /// The key that could be there instead, if there is one.
     or: Option<&'static str>,
-    /// How it could be written.
+    /// An example of how to write it.
     example: String,
 }
 

@@ -1,4 +1,4 @@
-//! How a VM starts, and what happens when it ends.
+//! The start of a VM, and the actions when it ends.
 //!
 //! A description says this, and its plan repeats it for the hypervisor. All that the tools do with such a property
 //! stands here: its key in the description, its type, and how it is written into a plan and read.
@@ -17,12 +17,12 @@ const RESTART_LIMIT: u32 = 3;
 /// The words of `on_bad_address`.
 pub const BAD_ADDRESS_WORDS: [&str; 2] = ["stop", "abort"];
 
-/// How a VM starts, and what happens when it ends.
+/// The start of a VM, and the actions when it ends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Lifecycle {
-    /// What happens after a crash.
+    /// The action after a crash.
     pub on_crash: OnEvent,
-    /// What happens after the VM has reset itself.
+    /// The action after the VM has reset itself.
     pub on_reset: OnEvent,
     /// Number of restarts after which the VM stays stopped.
     pub restart_limit: u32,
@@ -35,7 +35,7 @@ pub struct Lifecycle {
 }
 
 impl Lifecycle {
-    /// Returns what a table `[[vm]]` says. `colored`: the VM has colours, or they are planned.
+    /// Returns the lifecycle in a table `[[vm]]`. `colored`: the VM has colours, or they are planned.
     pub(crate) fn described(at: &Fields<'_>, colored: bool) -> Self {
         let warm_up = at.boolean("warm_up");
         let events = OnEvent::ALL.map(|event| (event.as_str(), event));
@@ -89,7 +89,7 @@ fn event(vm: &Cursor<'_>, name: &str) -> Option<OnEvent> {
     OnEvent::ALL.into_iter().find(|event| event.as_str() == word)
 }
 
-/// What happens to a VM after a crash or a reset.
+/// The action on a VM after a crash or a reset.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum OnEvent {
     /// It stays stopped.

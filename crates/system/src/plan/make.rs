@@ -79,7 +79,7 @@ pub fn make(system: &System) -> Result<Plan, Errors> {
     Ok(plan)
 }
 
-/// Returns what the machine needs to boot a plan.
+/// Returns the properties of the machine that a plan needs to boot.
 fn support(system: &System) -> Result<&BootSupport, Errors> {
     let machine = &system.platform.value;
     machine.boot.as_ref().map_err(|AnalysisOnly(reason)| {

@@ -181,7 +181,7 @@ impl SerialKind {
 pub struct Vm {
     /// Name: 1..15 characters out of `a-z 0-9 - _`.
     pub name: String,
-    /// How it starts, and what happens when it ends.
+    /// Its start, and the actions when it ends.
     pub lifecycle: Lifecycle,
     /// True if it sees a last-level cache that consists of its colours only.
     pub vllc: bool,

@@ -1,4 +1,4 @@
-//! What a plan gives each VM and VCPU, as a document. It is known without a description, too.
+//! All that a plan gives each VM and VCPU, as a document. It is known without a description, too.
 
 use policy::color::{Color, ColorSet};
 use serde::Serialize;

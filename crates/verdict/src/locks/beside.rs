@@ -1,4 +1,4 @@
-//! What a VCPU has with which critical sections are not analysed.
+//! Properties of a VCPU with which critical sections are not analysed.
 
 use analysis::{Duration, Kind};
 
@@ -10,7 +10,7 @@ use crate::ties;
 /// Something with which sections are not analysed, and the places of the tasks that have it.
 type Found = (With, Vec<usize>);
 
-/// Returns what the server of a VCPU is that keeps others from bounds, too: the time at which the
+/// Returns the kind of the server of a VCPU if it keeps others from bounds, too: the time at which the
 /// VCPU executes in sections depends on its server.
 pub fn of_server(member: &Member<'_>, has_sections: bool) -> Option<With> {
     if host(member).is_none() && has_sections {
@@ -20,7 +20,7 @@ pub fn of_server(member: &Member<'_>, has_sections: bool) -> Option<With> {
     is_sporadic.then_some(With::SporadicServer)
 }
 
-/// Returns what keeps VCPUs of its VM from bounds: tasks and what delays them.
+/// Returns the things that keep VCPUs of its VM from bounds, with the tasks that have them.
 pub fn of_tasks(member: &Member<'_>) -> Vec<Found> {
     let mut found = Vec::new();
     if let Err(excess) = member.in_section {
@@ -34,7 +34,7 @@ pub fn of_tasks(member: &Member<'_>) -> Vec<Found> {
     found
 }
 
-/// Returns what keeps the delays of its tasks by memory accesses from being counted, if these are
+/// Returns the things because of which the delays of its tasks by memory accesses are not counted, if these are
 /// not part of execution times.
 fn of_memory(member: &Member<'_>) -> Vec<Found> {
     let Some(contention) = member.memory.contention() else { return Vec::new() };

@@ -24,7 +24,7 @@ pub struct Run {
 /// The result of a VM.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VmRun {
-    /// How the VM ended: `off`, `running`, `stopped: ...`.
+    /// The state of the VM at the end: `off`, `running`, `stopped: ...`.
     pub state: String,
     /// Restarts.
     pub restarts: u64,

@@ -72,8 +72,8 @@ pub struct Check {
 pub struct Decision {
     /// The decision in words.
     pub name: String,
-    /// What was decided.
+    /// The decided value.
     pub value: String,
-    /// What else was tried, and what would come of it.
+    /// The other values that were tried, and their effects.
     pub trials: Vec<String>,
 }

@@ -9,7 +9,7 @@ pub struct Theorems {
     pub bounds: Vec<Theorem>,
     /// Tasks whose bounds have none.
     pub without: Vec<Unproved>,
-    /// Who has checked the theorems.
+    /// The check of the theorems.
     pub checked: Checked,
 }
 
@@ -28,7 +28,7 @@ pub struct Theorem {
     pub theorem: String,
     /// The bound on the response time in nanoseconds.
     pub response_ns: u64,
-    /// What it assumes besides the description, which nobody has proved: clauses.
+    /// Its assumptions besides the description, which nobody has proved: clauses.
     pub hypotheses: Vec<String>,
 }
 
@@ -45,7 +45,7 @@ pub struct Unproved {
     pub reason: String,
 }
 
-/// Who has checked theorems.
+/// The check of theorems.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Checked {
     /// There are none.

@@ -12,7 +12,7 @@ const LEFT: f64 = 190.0;
 const RIGHT: f64 = 90.0;
 const ROW: f64 = 34.0;
 const TOP: f64 = 22.0;
-/// Where the chart ends, in per cent of the deadline, at least and at most: what is later is drawn at
+/// Least and largest end of the chart, in per cent of the deadline: later times are drawn at
 /// its end.
 const END: [u64; 2] = [125, 250];
 
@@ -105,7 +105,7 @@ impl Scale {
     }
 }
 
-/// What the signs mean.
+/// The meaning of the signs.
 pub const LEGEND: &str = "<ul class=\"legend\">\
 <li><svg class=\"key\" viewBox=\"0 0 14 14\" aria-hidden=\"true\"><rect class=\"bound\" y=\"2\" width=\"13\" height=\"10\"/><line class=\"bound-end\" x1=\"13\" y1=\"0\" x2=\"13\" y2=\"14\"/></svg>bound with the plan</li>\
 <li><svg class=\"key\" viewBox=\"0 0 14 14\" aria-hidden=\"true\"><line class=\"bound-without\" x1=\"7\" y1=\"0\" x2=\"7\" y2=\"14\"/></svg>bound without isolation</li>\

@@ -30,9 +30,9 @@ pub fn part(proof: &Proof) -> Option<Part> {
         "<p>The cache model sees every access of the guests and of the hypervisor by its physical address. Isolation is: no VM \
          uses a colour that is another one's, and no line of one VM evicts a line of another. The hypervisor uses the colours of VMs too: what it \
          keeps for a VM lies in that VM's.</p>\n\
-         <h3>Who uses which colours</h3>\n{LEGEND}<div class=\"charts wide\">\n{maps}</div>\n\
-         <h3>Who evicts whom</h3>\n<p>A row is whose line came, a column whose line went. What stands outside of the diagonal is what they do to \
-         each other.</p>\n<div class=\"tables\">\n{tables}</div>\n"
+         <h3>Use of colours</h3>\n{LEGEND}<div class=\"charts wide\">\n{maps}</div>\n\
+         <h3>Evictions</h3>\n<p>A row names the owner of the lines that came, a column the owner of the lines that went. Numbers outside of the \
+         diagonal are lines that one owner took from another.</p>\n<div class=\"tables\">\n{tables}</div>\n"
     );
     Some(Part { id: "cache", nav: "Cache", title: "The last-level cache", html })
 }
@@ -120,7 +120,7 @@ fn granted<'a>(proof: &'a Proof, owner: &Owner) -> &'a [usize] {
     }
 }
 
-/// Evictions by row and column. Who did nothing and to whom nothing happened is left out.
+/// Returns the table of evictions. Owners without any are left out.
 fn evictions(name: &str, cache: &Cache) -> String {
     let cell = |came: usize, went: usize| {
         cache.evictions.get(came).and_then(|row| row.get(went)).copied().unwrap_or(0)

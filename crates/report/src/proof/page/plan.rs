@@ -36,7 +36,7 @@ fn machine(proof: &Proof) -> String {
     text
 }
 
-/// Returns what runs on each PCPU.
+/// Returns the list of PCPUs, each with the VCPUs that run on it.
 fn pcpus(proof: &Proof) -> String {
     let used: BTreeSet<usize> =
         proof.vms.iter().flat_map(|vm| &vm.vcpus).map(|vcpu| vcpu.pcpu).collect();

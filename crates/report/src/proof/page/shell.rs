@@ -14,7 +14,7 @@ const SCRIPT: &str = include_str!("assets/script.js");
 /// Shapes that drawings use again and again, and patterns.
 const SYMBOLS: &str = include_str!("assets/symbols.svg");
 
-/// Words of the page, for those who read it without anything else.
+/// Explanations of words of the page, for readers who have no other document.
 const WORDS: &str = "<details>\n<summary>Words on this page</summary>\n<dl class=\"words\">\n\
 <dt>VM, VCPU, PCPU</dt><dd>A virtual machine, a processor that it sees, and a processor of the chip.</dd>\n\
 <dt>Response time, deadline</dt><dd>The time from the release of a job of a task to its end, and the longest time that this may take.</dd>\n\
@@ -69,7 +69,7 @@ pub fn document(proof: &Proof, header: &str, parts: &[Part]) -> String {
     format!("{before}{size}{after}")
 }
 
-/// Returns the size of a document of so many bytes and this size, in digits.
+/// Returns the size, in digits, of a document that consists of `rest` bytes and these digits.
 fn size(rest: usize) -> String {
     let mut text = String::new();
     // Each turn can make it longer once at most, by a digit and a space.

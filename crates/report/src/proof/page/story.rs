@@ -5,7 +5,7 @@ use super::label::{self, escape, prose};
 use super::units::{count, counted, time};
 use crate::proof::{Chain, ChainTimes, Check, Proof, Responses, Run, Task};
 
-/// How a step of the story ended.
+/// The end of a step of the story.
 #[derive(Clone, Copy, PartialEq)]
 enum Mark {
     Good,
@@ -16,7 +16,7 @@ enum Mark {
 /// The mark of a step, its result, and details.
 type Outcome = (Mark, String, Vec<String>);
 
-/// Returns what the page begins with.
+/// Returns the beginning of the page.
 pub fn header(proof: &Proof, parts: &[Part]) -> String {
     let (class, sign) = if proof.holds { ("good", "✓") } else { ("bad", "✗") };
     let mut html = format!(

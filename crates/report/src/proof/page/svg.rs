@@ -12,7 +12,7 @@ pub struct Svg {
     body: String,
 }
 
-/// Where a text ends up relative to its point.
+/// The place of a text relative to its point.
 #[derive(Clone, Copy)]
 pub enum Anchor {
     /// It begins there.
@@ -78,14 +78,14 @@ impl Svg {
         ));
     }
 
-    /// What is drawn in the frame, in a group of this class.
+    /// Draws in a group of this class.
     pub fn group(&mut self, class: &str, draw: impl FnOnce(&mut Self)) {
         self.put(format_args!("<g class=\"{class}\">"));
         draw(self);
         self.body.push_str("</g>");
     }
 
-    /// What is drawn in the frame is cut off at its borders; its points are relative to it.
+    /// Draws in a frame, whose borders cut the drawing off; points are relative to the frame.
     pub fn frame(
         &mut self,
         class: &str,

@@ -126,7 +126,7 @@ fn row(vcpu: &str, class: &str, task: &Task) -> String {
     )
 }
 
-/// Returns what bounds consist of.
+/// Returns the table of the parts of bounds.
 fn terms(proof: &Proof) -> String {
     let tasks: Vec<&Task> =
         proof.tasks.iter().take(TASKS_MAX).filter(|task| !task.terms.is_empty()).collect();

@@ -1,6 +1,6 @@
 //! Places of ticks on an axis.
 
-/// Whole numbers that are good places for about `wanted` ticks from one to another, with those.
+/// Returns whole numbers in `from..=until` that are good places for about `wanted` ticks.
 pub fn ticks(from: i64, until: i64, wanted: u32) -> Vec<i64> {
     let width = until.saturating_sub(from);
     if width <= 0 {

@@ -202,7 +202,7 @@ fn span_name(kind: SpanKind) -> &'static str {
     }
 }
 
-/// Returns what is known, joined.
+/// Returns the parts that are not empty, joined.
 fn tip(what: &str, label: &str, times: &str) -> String {
     let parts = [label, what, times];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")

@@ -1,4 +1,4 @@
-//! What happened when: time lines of the run without isolation, of the simulation, and of the run with
+//! Time lines of the run without isolation, of the simulation, and of the run with
 //! the plan.
 
 use super::Part;
@@ -60,7 +60,7 @@ fn figure(name: &str, line: &Timeline) -> String {
     )
 }
 
-/// Returns what somebody hears who does not see the drawing.
+/// Returns the text that a reader hears who does not see the drawing.
 fn summary(name: &str, line: &Timeline) -> String {
     let marks = line.lanes.iter().flat_map(|lane| &lane.marks);
     let misses = marks.filter(|mark| mark.kind == crate::proof::MarkKind::Miss).count();

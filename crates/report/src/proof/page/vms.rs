@@ -52,7 +52,7 @@ pub fn part(proof: &Proof) -> Option<Part> {
     Some(Part { id: "vms", nav: "VMs", title: "The VMs in both runs", html })
 }
 
-/// Returns what is known of a VM in a run.
+/// Returns the cells with the known facts about a VM in a run.
 fn cells(run: Option<&Run>, place: usize, exits: bool) -> String {
     let vm = run.and_then(|run| Some((run.vms.get(place)?, run.time_ns)));
     let unknown = || String::from("–");

@@ -20,9 +20,9 @@ pub struct Link {
     pub interrupts: [IntId; 2],
     /// The addresses of its cards.
     pub macs: [Mac; 2],
-    /// How much each end may send.
+    /// The rate at which each end may send.
     pub rate: Rate,
-    /// How much of this an end may send at once.
+    /// The part of this that an end may send at once.
     pub burst: Bytes,
     /// The limit on interrupts that one end causes at the other.
     pub tells: Rings,

@@ -1,4 +1,4 @@
-//! What a VM sees at which address.
+//! Memory and registers that a VM sees, with their addresses.
 
 use units::Bytes;
 
