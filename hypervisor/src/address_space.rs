@@ -27,7 +27,7 @@ use crate::plan::{Plan, Problem, Ram, Range, Refusal, Vm};
 const WINDOW_BYTES: u64 = 128 << 20;
 const WINDOWS: u64 = ADDRESS_END - crate::plan::MAX_CPUS as u64 * WINDOW_BYTES;
 
-/// Frames for tables of EL2, besides those that map what lies in the area of the hypervisor.
+/// Frames for tables of EL2, besides those that map the area of the hypervisor.
 const TABLE_FRAMES: u64 = 48;
 /// Bytes that a table of the last level maps.
 const TABLE_SPAN: u64 = 2 << 20;
@@ -138,7 +138,7 @@ pub fn make<'a>(
 struct Maker<'p, 'a> {
     plan: &'p Plan<'a>,
     own: Option<&'p Ram>,
-    /// Whether there are pages that move.
+    /// True if there are pages that move.
     moving: bool,
     /// Pages that stay unmapped, in the order of their addresses.
     guards: Vec<u64>,

@@ -24,7 +24,7 @@ pub static CONSTANTS: [u32; 64] = [
     0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208, 0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2,
 ];
 
-/// Digest of whole blocks and what follows them.
+/// Digest of whole blocks and the bytes that follow them.
 pub fn sha256(head: &[[u8; 64]], rest: &[u8]) -> [u8; 32] {
     let mut state = INITIAL;
     let (blocks, tail) = rest.as_chunks::<64>();

@@ -13,7 +13,7 @@ pub struct Most {
     pub signed: u16,
 }
 
-/// Of fields in AArch32 that have had all their meanings for long.
+/// All bits of a register, for fields in AArch32 that have had all their meanings for a long time.
 const ALL: u64 = 0xffff_ffff;
 
 /// The list: registers `S3_0_C0_C<crm>_<op2>`. What is not on it reads as zero.

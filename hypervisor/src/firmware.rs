@@ -1,5 +1,5 @@
-//! Compares the plan with what the firmware says about the machine, if it says
-//! anything: a plan for another machine must not start.
+//! Compares the plan with the firmware's description of the machine, if there is
+//! one: a plan for another machine must not start.
 
 use crate::arch::{cache, gic};
 use crate::board;

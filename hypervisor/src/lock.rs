@@ -14,7 +14,7 @@ pub use spin::MutexGuard;
 #[cfg(any(not(target_os = "none"), feature = "lock-marks"))]
 pub use watched::{Mutex, MutexGuard};
 
-/// A lock around what only one CPU uses: nobody ever waits for it.
+/// A lock around data that only one CPU uses: nobody ever waits for it.
 pub type Own<T> = spin::mutex::SpinMutex<T>;
 
 /// A lock that CPUs get in the order in which they came. Who waits for one has no other, but for those that `order` lists.

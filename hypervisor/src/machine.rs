@@ -1,4 +1,4 @@
-//! The one machine: its console, its VMs, and what ties virtual devices to them.
+//! The one machine: its console, its VMs, and the ties between virtual devices and them.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 

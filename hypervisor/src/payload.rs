@@ -53,7 +53,7 @@ impl fmt::Display for BlobName<'_> {
     }
 }
 
-/// Why a payload, or a blob of it, cannot be used.
+/// The reason why a payload, or a blob of it, cannot be used.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Damage<'a> {
     /// The header or the table does not make sense.

@@ -31,9 +31,9 @@ pub struct Assignment {
     pub vm: &'static Vm,
     /// Its VCPU.
     pub vcpu: &'static Vcpu,
-    /// Whether other VCPUs of the VM run on the PCPU.
+    /// True if other VCPUs of the VM run on the PCPU.
     has_sibling: bool,
-    /// Whether it leaves the PCPU while it waits.
+    /// True if it leaves the PCPU while it waits.
     pub makes_room: bool,
     /// Its number in the PCPU's scheduler.
     slot: usize,
@@ -56,7 +56,7 @@ pub struct Pcpu {
     pub mpidr: u64,
     /// Its VCPUs, the one with the highest priority first.
     assignments: StaticRef<Vec<Assignment>>,
-    /// Whether VCPUs share it, or may leave it unused.
+    /// True if VCPUs share it, or may leave it unused.
     shared: AtomicBool,
     /// Decides which of them runs, if they share it and no accesses are counted.
     scheduler: StaticRef<Own<Scheduler>>,
@@ -71,7 +71,7 @@ pub struct Pcpu {
     deadlines: Deadlines,
     /// This VCPU has blocked, and pays until the next one is entered.
     blocked: StaticRef<Assignment>,
-    /// Whether the interrupt of the virtual timer is enabled here.
+    /// True if the interrupt of the virtual timer is enabled here.
     pub timer_enabled: AtomicBool,
 }
 
@@ -189,7 +189,7 @@ impl Pcpu {
         self.record_rare(cpu::now_unordered(), Some(at), kind, argument);
     }
 
-    /// As [`Pcpu::record_at`], with less code where it is called.
+    /// Records like [`Pcpu::record_at`], with less code where it is called.
     #[inline(never)]
     pub fn record_rare(&self, time: u64, at: Option<&Assignment>, kind: Kind, argument: u64) {
         self.record_at(time, at, kind, argument);

@@ -1,4 +1,4 @@
-//! From the entry code to running VMs.
+//! The start: the steps from the entry code to running VMs.
 //!
 //! Every mistake is found here, before any VM runs, and ends in one message on the console: a
 //! damaged image, a plan that breaks a rule, a machine that differs from the plan.

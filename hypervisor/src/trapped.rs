@@ -1,5 +1,5 @@
-//! The instruction that brought a guest to EL2, as the syndrome (ESR_EL2) describes it: how it is skipped, and for
-//! what it waits.
+//! The instruction that brought a guest to EL2, as the syndrome (ESR_EL2) describes it: the code skips it, and finds
+//! the event for which it waits.
 
 /// PSTATE: the guest is in AArch32.
 const AARCH32: u64 = 1 << 4;
@@ -40,19 +40,19 @@ fn skip_in_aarch32(pc: &mut u64, pstate: &mut u64, syndrome: u64) {
     *pstate = *pstate & !IT_BITS | next >> 2 << IT_HIGH | (next & 0x3) << IT_LOW;
 }
 
-/// For what an instruction waits.
+/// The event for which an instruction waits.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Wait {
     /// An interrupt.
     Interrupt,
     /// An interrupt, or the time of the virtual counter in this register.
     Until(u64),
-    /// Nothing that is known: it is a hint, which may end at once.
+    /// No known event: the instruction is a hint, which may end at once.
     Nothing,
 }
 
 impl Wait {
-    /// That of WFI, WFE, WFIT or WFET.
+    /// Returns the event for which WFI, WFE, WFIT or WFET waits.
     #[inline(always)]
     pub fn of(syndrome: u64) -> Self {
         if syndrome & (CONDITION | WHICH) == ALWAYS {

@@ -162,7 +162,7 @@ pub enum ChainError {
     Stream {
         /// Index of the step.
         step: usize,
-        /// Why there is no such stream.
+        /// The reason why there is no such stream.
         error: StreamError,
     },
     /// A step samples, so that not each event has an output of its own.

@@ -135,7 +135,7 @@ impl Failure {
     }
 }
 
-/// Why there is no bound, or none that is good enough.
+/// The reason why there is no bound, or none that is good enough.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Reason {
     /// [`Failure::Unschedulable`]

@@ -1,4 +1,4 @@
-//! Why a command could not do its work, and how that is shown.
+//! The reasons why a command could not do its work, and their output.
 
 use std::io;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::json;
 use crate::output;
 use crate::status::Status;
 
-/// Why a command could not do its work.
+/// The reason why a command could not do its work.
 #[derive(Debug)]
 pub enum Failure {
     /// The command could not do its work.

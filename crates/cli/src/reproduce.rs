@@ -104,7 +104,7 @@ pub fn reproduce(options: &ReproduceOptions, as_json: bool) -> Result<Status, Fa
     }
 }
 
-/// Why not all was measured.
+/// The reason why not all was measured.
 enum End {
     Failed(Failure),
     Signal(i32),

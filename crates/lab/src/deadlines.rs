@@ -39,7 +39,7 @@ pub struct Task {
     pub response_mean_ns: Option<u64>,
     /// See above.
     pub response_max_ns: Option<u64>,
-    /// Whether no job was late and, where times are exact, none took longer than the bound; `None`: that was not seen.
+    /// `Some(true)` if no job was late and, where times are exact, none took longer than the bound; `None`: that was not seen.
     pub ok: Option<bool>,
 }
 

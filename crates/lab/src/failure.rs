@@ -4,7 +4,7 @@ use std::fmt;
 
 use system::diagnostic::Errors;
 
-/// Why an operation failed.
+/// The reason why an operation failed.
 #[derive(Debug)]
 pub enum Failure {
     /// There are mistakes in a description or plan.

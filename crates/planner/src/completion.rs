@@ -81,7 +81,7 @@ use whole::certificate::{Certificate, certificate};
 use whole::{Missed, Request, kinds, longer};
 pub use why::{Reason, Trial, reasons};
 
-/// Why a description was not completed.
+/// The reason why a description was not completed.
 #[derive(Debug)]
 pub enum Refusal {
     /// The description asks for something that cannot be planned.

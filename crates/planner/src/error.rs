@@ -2,7 +2,7 @@
 
 use analysis::TaskError;
 
-/// Why a problem cannot be stated.
+/// The reason why a problem cannot be stated.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum Error {
     /// More colours than a set of colours holds, or none.

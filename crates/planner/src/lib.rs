@@ -9,7 +9,7 @@
 //! - [`completion`]: decides what a description leaves open;
 //! - [`report`]: what a plan promises, and where the time of the PCPUs goes.
 //!
-//! Whether tasks meet their deadlines is always the answer of the `analysis` crate
+//! The `analysis` crate always says whether tasks meet their deadlines
 //! ([`Evaluator`]). Budgets are whole multiples of a grain, colours of a VCPU are numbered
 //! from 0: which colours of the machine they are is decided last.
 //!

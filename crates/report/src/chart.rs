@@ -13,7 +13,7 @@ pub use gantt::{GANTT_PIECES_MAX, Gantt, Lane, Span};
 pub use lines::{Line, LineChart};
 pub use whiskers::{Whisker, WhiskerChart, Whiskers};
 
-/// Why there is no chart.
+/// The reason why there is no chart.
 #[derive(Debug, Eq, PartialEq, ThisError)]
 pub enum Error {
     /// There is nothing to show.

@@ -69,7 +69,7 @@ pub struct BootSupport {
     pub image_base: PhysicalAddress,
 }
 
-/// Why a machine can be analysed, but not booted.
+/// The reason why a machine can be analysed, but not booted.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct AnalysisOnly(pub String);
 

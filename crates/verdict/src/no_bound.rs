@@ -1,4 +1,4 @@
-//! Why a task has no bound, in words.
+//! The reasons why a task has no bound, in words.
 
 use analysis::{Duration, Reason};
 

@@ -106,7 +106,7 @@ pub struct TaskVerdict {
     pub slack_ns: Option<i64>,
     /// True if it is guaranteed to meet its deadline.
     pub ok: bool,
-    /// Why not.
+    /// The reason if not.
     #[serde(serialize_with = "words::reason")]
     pub failure: Option<Reason>,
     /// Jobs of the task in the busy window that leads to the bound: more than one if it is longer

@@ -1,4 +1,4 @@
-//! From the boot loader's jump to Rust code with MMU and stack.
+//! The entry code: from the boot loader's jump to Rust code with MMU and stack.
 //!
 //! The file starts with the 64-byte header of an arm64 `Image`, so that QEMU,
 //! U-Boot and the Raspberry Pi firmware load it. The entry code runs wherever

@@ -117,7 +117,7 @@ impl ContextSlot {
         true
     }
 
-    /// Saves what the CPU has of the VCPU, whose CPU this is; its timer stops.
+    /// Saves the registers of the VCPU, whose CPU this is; its timer stops.
     #[inline(always)]
     pub fn save(&self) {
         // SAFETY: the CPU that claimed the slot calls, and has no reference to the registers.

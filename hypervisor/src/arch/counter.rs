@@ -26,7 +26,7 @@ impl Default for Block {
 }
 
 impl Block {
-    /// Nobody counts here yet.
+    /// Makes a block in which nobody counts yet.
     pub const fn new() -> Self {
         let mut words = [const { AtomicU64::new(0) }; WORDS];
         words[THRESHOLD_WORD] = AtomicU64::new(NEVER);
@@ -157,8 +157,8 @@ mod target {
         }
     }
 
-    /// Says what shall count, and on which CPUs: one bit each. Once, at boot, before the
-    /// following.
+    /// Sets the counter, and the CPUs on which it counts, one bit each: once, at boot, before the
+    /// following functions.
     pub fn publish(plan: &'static plan::Counter, cpus: u64) {
         PLAN.set(Some(plan));
         CPUS.store(cpus, Relaxed);

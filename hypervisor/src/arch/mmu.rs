@@ -9,7 +9,7 @@ use super::regs;
 /// MAIR_EL2: index 0 device nGnRnE, 1 normal write-back, 2 normal non-cacheable.
 pub const MAIR: u64 = 0x44_ff_00;
 
-/// The same while VMs are built: what shall not be cached later is read often.
+/// The same while VMs are built: constants that shall not be cached later are read often.
 const MAIR_BUILDING: u64 = 0xff_ff_00;
 
 /// TCR_EL2 without the physical address size: 39-bit input addresses, 4 KiB

@@ -16,7 +16,7 @@ const TABLE_OR_PAGE: u64 = 2;
 const ACCESS_FLAG: u64 = 1 << 10;
 const ADDRESS_MASK: u64 = 0x0000_ffff_ffff_f000;
 
-/// Why something was not mapped.
+/// The reason why a range was not mapped.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum MapError {
     /// Address or length is not a multiple of [`PAGE_BYTES`], or lies beyond [`ADDRESS_END`].
@@ -73,10 +73,10 @@ enum Source {
 }
 
 impl Frames {
-    /// From the hypervisor's heap.
+    /// Frames from the hypervisor's heap.
     pub const HEAP: Self = Self(Source::Heap);
 
-    /// Those of a stripe with these numbers.
+    /// Makes a source of the frames of a stripe with these numbers.
     ///
     /// # Safety
     /// The frames are writable memory, mapped one to one, that nothing else uses,
@@ -118,7 +118,7 @@ pub enum Found {
         /// First input address that they translate.
         input: u64,
     },
-    /// So many bytes at an input address, mapped to an output address, with these attributes.
+    /// Bytes at an input address, mapped to an output address.
     Leaf {
         /// First input address.
         input: u64,

@@ -35,7 +35,7 @@ impl Anchor {
 
 /// Stacks of one CPU; allocated at boot, before the final tables are made.
 ///
-/// Below each stack is a page that those tables do not map: who needs more stack than there is
+/// Below each stack is a page that those tables do not map: code that needs more stack than there is
 /// gets a fault and writes over nothing. No function has a frame that reaches beyond the page.
 #[repr(C, align(4096))]
 struct Stacks {

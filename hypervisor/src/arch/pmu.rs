@@ -64,7 +64,7 @@ impl Unit {
         cpu::isb();
     }
 
-    /// Lets this counter of this CPU count, and interrupt when it overflows. `event`: what event counter 0 counts.
+    /// Lets this counter of this CPU count, and interrupt when it overflows. `event`: the event that counter 0 counts.
     pub fn init(self, event: u16, width: Width) -> Result<(), Missing> {
         let version = regs::id_aa64dfr0_el1::read() >> 8 & 0xf;
         if NO_MONITORS.contains(&version) {

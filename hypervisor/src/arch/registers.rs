@@ -15,7 +15,7 @@ const SCTLR_EL1_RESET: u64 = 0x30d0_0800;
 const TIMER_ON: u64 = 1;
 const TIMER_MASK: u64 = 0b11;
 
-/// In the fourth word of the configuration: the CPU has pointer authentication, and an SError
+/// Bits of the fourth word of the configuration: the CPU has pointer authentication, and an SError
 /// that ESB defers for the guest (VDISR_EL2).
 const HAS_KEYS: u64 = 1 << 0;
 const HAS_DEFERRED_ERROR: u64 = 1 << 1;
@@ -36,7 +36,7 @@ const KEYS: usize = 10;
 #[repr(C, align(16))]
 #[derive(Clone, Debug)]
 pub(super) struct Registers {
-    /// HCR_EL2, VMPIDR_EL2, VTTBR_EL2: written only. Then what the CPU has.
+    /// HCR_EL2, VMPIDR_EL2, VTTBR_EL2: written only. Then the bits of the optional registers that the CPU has.
     configuration: [u64; 4],
     words: [u64; WORDS],
     keys: [u64; KEYS],
@@ -44,14 +44,14 @@ pub(super) struct Registers {
 }
 
 impl Registers {
-    /// All of EL1 as after a reset.
+    /// Makes the registers of EL1 as after a reset.
     pub(super) const fn new() -> Self {
         let mut words = [0; WORDS];
         words[SCTLR] = SCTLR_EL1_RESET;
         Self { configuration: [0; 4], words, keys: [0; KEYS], vectors: [[0; 2]; 32] }
     }
 
-    /// The same, of VCPU `vcpu` of a VM with these traps and stage-2 tables (VTTBR_EL2).
+    /// Resets the registers for VCPU `vcpu` of a VM with these traps and stage-2 tables (VTTBR_EL2).
     pub(super) fn reset(&mut self, vcpu: usize, traps: Traps, tables: u64) {
         *self = Self::new();
         let wfi = if traps.wfi { HCR_WFI_TRAPS } else { 0 };
@@ -95,7 +95,7 @@ pub struct Traps {
 }
 
 unsafe extern "C" {
-    /// Stores what is in the CPU, and stops the virtual timer.
+    /// Stores the registers of the CPU, and stops the virtual timer.
     pub(super) fn save_registers(to: *mut Registers);
     /// Puts it into the CPU. The caller synchronises the context.
     pub(super) fn load_registers(from: *const Registers);

@@ -155,7 +155,7 @@ impl<U: Uart> Console<U> {
         if vm < MAX_VMS { self.sources.space(vm).min(WRITE_MAX) } else { 0 }
     }
 
-    /// Address of the page that holds what a VM has written and nothing else. All of it is 0
+    /// Address of the page that holds the output of a VM and nothing else. All of it is 0
     /// until the VM writes.
     pub fn page(&self, vm: usize) -> usize {
         self.sources.page(vm)

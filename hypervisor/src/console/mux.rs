@@ -19,7 +19,7 @@ use super::{MAX_VMS, View};
 /// Most bytes taken out of a ring while its lock is held.
 const CHUNK: usize = 16;
 
-/// When a source's incomplete line was seen first.
+/// The time at which a source's incomplete line was seen first.
 #[derive(Clone, Copy)]
 struct Idle {
     // What `Ring::pushed` said then.

@@ -121,7 +121,7 @@ impl Sources {
             || ring.len() > 0 && usize::from(self.eager.load(Ordering::Relaxed)) == source
     }
 
-    /// Shows what a source holds, be the line complete or not.
+    /// Shows the bytes that a source holds, be the line complete or not.
     pub(super) fn force(&self, source: usize, ring: &Ring) {
         if ring.len() > 0 {
             self.mark(source, true);

@@ -24,7 +24,7 @@ impl Staging {
         self.start == self.end
     }
 
-    /// Returns true if there is room for what one more byte of a guest may become.
+    /// Returns true if there is room for all bytes that one more byte of a guest may become.
     pub(super) fn takes_more(&self) -> bool {
         SIZE - self.end >= WORST
     }

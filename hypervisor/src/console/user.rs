@@ -13,7 +13,7 @@ impl<U: Uart> Console<U> {
         self.with_mux(|mux| mux.view())
     }
 
-    /// Changes what the terminal shows. A view of a VM that does not exist changes nothing.
+    /// Changes the view of the terminal. A view of a VM that does not exist changes nothing.
     ///
     /// A VM in focus also gets the input, and keeps it in the view of all VMs.
     pub fn set_view(&self, view: View) {

@@ -10,7 +10,7 @@ use crate::pcpu::{CONSOLE_TIMER, KICK, Pcpu};
 use crate::timer::Purpose;
 use crate::vm::{GicEnv, VIRTUAL_TIMER, color_serial, port};
 
-/// Of PSTATE: exception level and stack pointer, or the mode in AArch32.
+/// Bits of PSTATE: exception level and stack pointer, or the mode in AArch32.
 const MODE: u64 = 0xf;
 /// EL0 in AArch64 and AArch32; EL2.
 const EL0: u64 = 0;
@@ -125,7 +125,7 @@ fn timer(mode: u64, pcpu: &'static Pcpu, now: u64) {
     pcpu.program_timer(first);
 }
 
-/// Those that are not the scheduler's.
+/// Serves the deadlines that are not the scheduler's.
 #[inline(never)]
 fn rare_deadlines(mode: u64, pcpu: &'static Pcpu, now: u64) {
     if mode == EL2 {

@@ -5,8 +5,8 @@
 use core::any::type_name;
 use core::cell::RefCell;
 
-/// Locks that may be waited for while another one is held: what the held one protects, and what the other one
-/// does. They make no circle, so that no CPUs can wait for each other.
+/// Locks that may be waited for while another one is held: the type that the held one protects, and the type that
+/// the other one protects. They make no circle, so that no CPUs can wait for each other.
 pub const ORDERED: [(&str, &str); 8] = [
     // Who starts a VCPU tells it where: nobody else has this lock for longer than that takes.
     ("lifecycle::Lifecycle", "(u64, u64)"),
@@ -49,7 +49,7 @@ pub fn released<T>() {
     });
 }
 
-/// Panics if who has the locks of these types may not wait for one of that type.
+/// Panics if a CPU with locks of the types `held` may not wait for one of the type `wanted`.
 #[track_caller]
 pub fn check(held: &[&str], wanted: &str) {
     let is_ordered = |held: &str| {

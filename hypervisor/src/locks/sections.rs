@@ -62,7 +62,7 @@ impl Sections {
         }
     }
 
-    /// Returns true if it may enter one now; for whom [`Sections::refusal`] says why not.
+    /// Returns true if the VCPU may enter a section now; otherwise [`Sections::refusal`] gives the reason.
     #[inline(always)]
     pub(super) fn may_enter(&self, now: Instant) -> bool {
         Rate::may_enter(self.from.load(Relaxed), now)

@@ -45,15 +45,15 @@ pub(super) struct Regulation {
     interrupt: u32,
     /// Accesses that the VCPU to run may make, as of the last decision; all ones: no limit.
     left: AtomicU64,
-    /// Of what the counter shows, the accesses that were charged to other VCPUs than the one to run.
+    /// The part of the count that was charged to other VCPUs than the one to run.
     others: AtomicU64,
     /// The count when EL2 began to serve an interrupt, or when the last VCPU was charged for that.
     mark: AtomicU64,
     /// Nothing is to run, and this VCPU ran before, which had a limit.
     last: StaticRef<Assignment>,
-    /// Whether accesses to memory are counted.
+    /// True if accesses to memory are counted.
     counts_memory: bool,
-    /// When the first period of all budgets starts.
+    /// The time at which the first period of all budgets starts.
     start: u64,
     /// The VMs that get credits for what critical VCPUs of this PCPU do not access.
     sides: Vec<Side>,
@@ -235,7 +235,7 @@ impl Pcpu {
         }
     }
 
-    /// The VCPU blocked, and another one is about to execute: what that took counts for the first.
+    /// The VCPU blocked, and another one is about to execute: the accesses of this change count for the first.
     #[inline(always)]
     pub(super) fn count_switch_for(&self, at: &Assignment, now: u64) {
         if let Some(regulation) = self.regulation.own() {
@@ -244,7 +244,7 @@ impl Pcpu {
         }
     }
 
-    /// As [`Pcpu::decide`], where accesses are counted.
+    /// Decides like [`Pcpu::decide`], where accesses are counted.
     #[inline(never)]
     pub(super) fn decide_regulated(&'static self, event: Event, at: Option<&Assignment>, now: u64) {
         let Some(regulation) = self.regulation.own() else { return };
@@ -258,7 +258,7 @@ impl Pcpu {
         self.regulate(regulation, event, at, counted, now);
     }
 
-    /// Nothing was to run: who ran last pays for what EL2 has accessed meanwhile.
+    /// Nothing was to run: the VCPU that ran last pays for the accesses of EL2 meanwhile.
     #[inline(always)]
     fn charge_idle(&self, regulation: &Regulation, counted: u64, now: u64) {
         let Some(last) = regulation.last.own().filter(|_| regulation.counts_memory) else { return };
@@ -275,7 +275,7 @@ impl Pcpu {
         self.record_rare(now, Some(at), Kind::Account, accesses);
     }
 
-    /// `counted`: what the counter shows.
+    /// `counted`: the count of accesses.
     #[inline(never)]
     fn regulate(
         &'static self,

@@ -216,8 +216,8 @@ impl Pcpu {
         self.set_deadline(Purpose::Alarm, alarms.min().unwrap_or(NEVER));
     }
 
-    /// A VCPU has something to do. `now`: the time of what told so. From then on time is its own if it is the
-    /// one to run.
+    /// A VCPU has something to do. `now`: the time of the event that told so. From then on time is its own if it is
+    /// the one to run.
     pub fn wake(&'static self, at: &Assignment, now: u64) {
         if !at.vcpu.is_ready() {
             at.vcpu.set_ready(true);

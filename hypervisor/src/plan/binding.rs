@@ -202,7 +202,7 @@ pub fn mapping(node: Node<'_>) -> Result<Mapping, Refusal<'_>> {
     Ok(Mapping { guest, host: host.start })
 }
 
-/// Refuses what is not the INTID of a shared interrupt.
+/// Refuses a number that is not the INTID of a shared interrupt.
 pub fn shared_interrupt<'a>(
     node: Node<'a>,
     property: &'static str,

@@ -1,8 +1,8 @@
 //! Checks of the rules for a plan ("What must hold" in `docs/reference/plan.md`), apart
 //! from those that the types of [`super`] enforce already.
 //!
-//! The lists are short: whatever must not overlap is compared with everything that
-//! comes before it.
+//! The lists are short: each thing that must not overlap is compared with all things
+//! before it.
 
 use abi::limits::{CPU_INTERFACE_BYTES, DISTRIBUTOR_BYTES, REDISTRIBUTOR_BYTES, WORD_BYTES};
 use abi::plan::names;
@@ -132,7 +132,7 @@ fn vcpus<'a>(plan: &Plan<'a>, index: usize, vm: &Vm<'a>) -> Result<(), Refusal<'
     Ok(())
 }
 
-/// Why this VCPU, at this place (VM, VCPU), cannot run beside those before it on the
+/// Returns the reason why this VCPU, at this place (VM, VCPU), cannot run beside those before it on the
 /// same PCPU.
 fn beside_others<'a>(
     plan: &Plan<'a>,

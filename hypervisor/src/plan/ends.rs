@@ -11,7 +11,7 @@ use crate::vdev::virtio::card::Mac;
 pub struct End {
     /// The memory.
     pub memory: Mapping,
-    /// Whether the VM may write.
+    /// True if the VM may write.
     pub writes: bool,
     /// The interrupts that the VM sends to the readers, if it may.
     pub ring: Option<Ring>,

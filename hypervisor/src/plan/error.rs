@@ -41,7 +41,7 @@ pub enum Problem<'a> {
     Expected(&'a str, &'static [&'static str]),
     /// Cells that do not come in groups of this size.
     Groups(usize),
-    /// Not this number of ranges.
+    /// Ranges whose number is not this.
     Ranges(usize),
     /// Too few or too many of something.
     Count(usize, &'static str),
@@ -49,7 +49,7 @@ pub enum Problem<'a> {
     SameAffinity(u64),
     /// Two VMs with one name.
     SameName(&'a str),
-    /// Not a shared interrupt.
+    /// An interrupt that is not shared.
     Interrupt(u64),
     /// A PCPU that there is not, and the number of PCPUs.
     NoPcpu(usize, usize),
@@ -69,9 +69,9 @@ pub enum Problem<'a> {
     Sizes(u64, u64),
     /// Number of interrupts in the machine and in the guest.
     InterruptCounts(usize, usize),
-    /// Not in one bank of the machine.
+    /// A range that is not in one bank of the machine.
     NotInBank(Range),
-    /// Beyond what translation tables reach.
+    /// A range beyond the reach of translation tables.
     Beyond(Range),
     /// Redistributors of this size are needed.
     Redistributors(u64),
@@ -79,7 +79,7 @@ pub enum Problem<'a> {
     CpuInterface(u64),
     /// Frames of a virtual interrupt controller that are needed.
     GicFrames(u64, u64),
-    /// A range, another that it overlaps, and whose that is.
+    /// A range, another that it overlaps, and the owner of that.
     Overlap(Range, Range, &'a str),
     /// A range, another that it overlaps, and the node of that.
     OverlapNode(Range, Range, Node<'a>),
@@ -91,7 +91,7 @@ pub enum Problem<'a> {
     InterruptTwice(u64),
     /// A blob that is not in the image.
     NoBlob(BlobName<'a>),
-    /// So many bytes at this address are not in the memory of the VM.
+    /// A number of bytes, and an address: these bytes are not in the memory of the VM.
     LoadOutside(u64, u64),
     /// An entry that is not in the memory of the VM.
     NotCode(u64),

@@ -1,4 +1,4 @@
-//! Reads what VMs share.
+//! Reads the resources that VMs share.
 
 use alloc::vec::Vec;
 
@@ -11,7 +11,7 @@ use super::{MAX_CPUS, Node, Problem, Refusal};
 /// The locks on the resources that VMs share.
 #[derive(Debug)]
 pub struct Locks<'a> {
-    /// Whether VCPUs in global critical sections go before all others.
+    /// True if VCPUs in global critical sections go before all others.
     pub ceilings: bool,
     /// The resources.
     pub resources: Vec<Resource<'a>>,

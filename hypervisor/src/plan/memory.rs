@@ -1,4 +1,4 @@
-//! Reads how many memory accesses VMs and VCPUs may make, and what counts them.
+//! Reads the budgets of memory accesses of VMs and VCPUs, and the counter of accesses.
 
 use alloc::vec::Vec;
 
@@ -100,7 +100,7 @@ pub struct VmBudget {
 pub struct Compensation {
     /// The credits are given up every `periods` periods.
     pub periods: u32,
-    /// Whether they are also given up when a guest of the critical side switches tasks.
+    /// True if they are also given up when a guest of the critical side switches tasks.
     pub flush_task_switch: bool,
 }
 

@@ -123,7 +123,7 @@ pub struct Llc {
     pub shape: [u32; 4],
     /// Address bits that are the colour.
     pub color_mask: u64,
-    /// Whether the cache registers of the CPUs describe it.
+    /// True if the cache registers of the CPUs describe it.
     pub in_registers: bool,
 }
 
@@ -265,7 +265,7 @@ fn cpus(node: Node<'_>) -> Result<(Vec<u64>, Vec<u64>), Refusal<'_>> {
     Ok((cpus, spin_table))
 }
 
-/// Reads what turns the machine off.
+/// Reads the registers that turn the machine off.
 fn power_off(node: Node<'_>) -> Result<Range, Refusal<'_>> {
     node.only(&[names::COMPATIBLE, names::REG], &[])?;
     node.expect_text(names::COMPATIBLE, &words::POWER_OFFS)?;

@@ -29,7 +29,7 @@ impl Server {
         self.policy.starting(start)
     }
 
-    /// Returns true if the server gets what others leave.
+    /// Returns true if the server gets the time that others leave.
     pub fn is_background(self) -> bool {
         self.policy == server::Policy::Background
     }

@@ -96,15 +96,15 @@ pub struct Vm<'a> {
     pub on_reset: Policy,
     /// Most restarts before the VM stays stopped.
     pub restart_limit: u32,
-    /// Whether accesses to addresses at which it has nothing fail, in place of stopping it.
+    /// True if accesses to addresses at which it has nothing fail, in place of stopping it.
     pub aborts: bool,
     /// With a virtual last-level cache: it has `2^share` times fewer sets than the machine's.
     pub cache_share: Option<u8>,
-    /// Whether all RAM is mapped at the start; otherwise a page is when it is first touched.
+    /// True if all RAM is mapped at the start; otherwise a page is when it is first touched.
     pub warm_up: bool,
     /// Budget of the memory accesses of all its VCPUs together, if that is limited.
     pub memory_budget: Option<VmBudget>,
-    /// Whether its accesses count for the compensation of others.
+    /// True if its accesses count for the compensation of others.
     pub critical: bool,
     /// The machine's last-level cache, if the plan names it.
     pub llc: Option<Llc>,
@@ -140,7 +140,7 @@ impl Vm<'_> {
         self.memory.iter().chain(self.coloring.iter().map(|coloring| &coloring.pool))
     }
 
-    /// With colours: its RAM, and what the frames of that area are for.
+    /// Returns the RAM of a VM with colours, and the use of the frames of its area.
     #[inline(never)]
     pub fn colored(&self) -> Option<(&Ram, Area)> {
         let ram = self.memory.first().filter(|ram| ram.colors.is_some())?;

@@ -46,9 +46,10 @@ struct Chunk {
     looks: u32,
 }
 
-/// For a VM without a limit on memory accesses.
+/// Limits for a VM without a limit on memory accesses.
 const CHUNK: Chunk = Chunk { moves: 8, looks: 32 };
-/// For a VM with a limit, which a chunk may exceed by at most `policy::bandwidth::overshoot::ANY`.
+/// Limits for a VM with a limit on memory accesses, which a chunk may exceed by at most
+/// `policy::bandwidth::overshoot::ANY`.
 const SMALL_CHUNK: Chunk = Chunk { moves: 1, looks: 8 };
 /// A request may find at most this many times the pages of the VM's RAM, so that tables that map
 /// the same pages repeatedly end as well.

@@ -31,7 +31,7 @@ pub enum Crash {
 }
 
 impl Crash {
-    /// One word for it, without spaces.
+    /// Returns one word without spaces.
     pub fn name(self) -> &'static str {
         match self {
             Self::NothingThere => "bad-address",
@@ -66,7 +66,7 @@ impl StopReason {
         }
     }
 
-    /// One word for it, without spaces.
+    /// Returns one word without spaces.
     pub fn name(self) -> &'static str {
         match self {
             Self::PowerOff => "power-off",

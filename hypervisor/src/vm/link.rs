@@ -51,7 +51,7 @@ struct Link {
     transmit: Mutex<Transmit>,
     /// The limit on interrupts of the other end. It survives restarts of the VM.
     moderation: Mutex<Moderation>,
-    /// When it has to tell something late, in ticks.
+    /// The time at which it has to tell something late, in ticks.
     due: AtomicU64,
     /// The driver resets or starts the card: nothing comes until that is done.
     moving: AtomicBool,
@@ -77,7 +77,7 @@ pub struct Sending {
     left: u16,
     /// The driver wants to be interrupted for those that were sent.
     done: bool,
-    /// One was more than this end may send: the next chunk drops those behind it.
+    /// One frame was more than this end may send: the next chunk drops those behind it.
     drops: bool,
     /// The syndrome of the store after which the guest continues.
     syndrome: u64,

@@ -1,4 +1,4 @@
-//! Virtual machines: what each owns, and how it starts, stops and restarts.
+//! Virtual machines: the parts of each, and its start, stop and restart.
 
 mod audit;
 pub mod bell;
@@ -83,7 +83,7 @@ pub struct Vm {
     pub ports: port::Ports,
     /// Its ends of links.
     pub links: link::Links,
-    /// Whether it has any of both.
+    /// True if it has an end of a serial line or of a link.
     has_ends: bool,
     /// True while the VM must not run guest code: every CPU parks its VCPU.
     stopping: AtomicBool,

@@ -42,7 +42,7 @@ struct Port {
     outgoing: &'static Wire,
     incoming: &'static Wire,
     end: Mutex<End>,
-    /// When it has to tell something late, in ticks.
+    /// The time at which it has to tell something late, in ticks.
     due: AtomicU64,
 }
 
@@ -51,7 +51,7 @@ struct End {
     uart: Pl011,
     /// The time from which on it may interrupt the other end again. It survives restarts of the VM.
     from: i64,
-    /// It has to tell something then.
+    /// The end has to tell something then.
     late: bool,
 }
 
@@ -111,7 +111,7 @@ impl Port {
         self.end.try_lock()
     }
 
-    /// Gives the PL011 what it has room for.
+    /// Gives the PL011 the bytes for which it has room.
     #[inline(never)]
     fn receive(&self, end: &mut End) {
         while end.uart.has_room()
@@ -121,7 +121,7 @@ impl Port {
         }
     }
 
-    /// Sends what had no room before.
+    /// Sends the bytes that had no room before.
     #[inline(never)]
     fn send_rest(&self, end: &mut End) {
         if end.uart.is_sending() {
@@ -129,7 +129,7 @@ impl Port {
         }
     }
 
-    /// Sends what had no room before, and shows what there is to read, which the guest then reads itself.
+    /// Sends the bytes that had no room before, and shows those that wait, which the guest then reads itself.
     fn hear(&self, end: &mut End) {
         self.send_rest(end);
         end.uart.announce(self.incoming.waiting() as usize);

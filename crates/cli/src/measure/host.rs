@@ -69,11 +69,11 @@ fn text(lacks: &[Lack], can_run: bool, can_color: bool) -> String {
 /// The result as `--json` shows it.
 #[derive(Serialize)]
 struct Document<'a> {
-    /// Whether nothing is lacking.
+    /// True if nothing is lacking.
     ok: bool,
-    /// Whether VMs can run.
+    /// True if VMs can run.
     can_run: bool,
-    /// Whether VMs with colours can run.
+    /// True if VMs with colours can run.
     can_color: bool,
     lacks: &'a [Lack],
 }

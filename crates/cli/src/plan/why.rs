@@ -1,4 +1,4 @@
-//! Why a plan is as it is, and what is different from an old one.
+//! The reasons for the decisions of a plan, and its differences from an old one.
 
 use std::path::Path;
 

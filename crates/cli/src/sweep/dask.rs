@@ -45,7 +45,7 @@ pub fn run(file: &Path, folder: &Path, address: &str, signals: &Signals) -> Resu
     }
 }
 
-/// Whether the interpreter has the package in this version.
+/// Checks that the interpreter has the package in this version.
 fn probe(python: &str) -> Result<(), Failure> {
     let output = Command::new(python).args(["-c", PROBE]).stdin(Stdio::null()).output();
     let output = output.map_err(|error| cannot_start(python, &error))?;

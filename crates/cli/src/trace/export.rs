@@ -101,7 +101,7 @@ fn write(trace: &TraceFile, options: &ExportOptions, mut out: impl Write) -> Res
     Ok(out.flush()?)
 }
 
-/// Why nothing was written.
+/// The reason why nothing was written.
 enum Error {
     Io(io::Error),
     Chart(String),

@@ -71,9 +71,9 @@ pub fn replay(options: &ReplayOptions, as_json: bool) -> Result<Status, Failure>
 
 #[derive(Serialize)]
 struct Document {
-    /// Whether all decisions came out again.
+    /// True if all decisions came out again.
     ok: bool,
-    /// Whether the trace was not written to its end: what is missing was not replayed.
+    /// True if the trace was not written to its end: what is missing was not replayed.
     cut_off: bool,
     pcpus: Vec<PcpuDocument>,
 }

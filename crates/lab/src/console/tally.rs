@@ -30,7 +30,7 @@ pub struct Known {
     pub ready: bool,
     /// The hypervisor ended in good order.
     pub power_off: bool,
-    /// Why the hypervisor did not start the VMs, if it did not.
+    /// The reason why the hypervisor did not start the VMs, if it did not.
     pub refusal: Option<String>,
     /// The hypervisor's last message.
     last_message: String,

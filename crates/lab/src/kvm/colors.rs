@@ -58,7 +58,7 @@ pub fn other_cache(system: &System, root: &Path) -> Option<String> {
 pub struct Colors {
     /// Number of looks at all frames.
     pub looks: u64,
-    /// Why they could not be looked at, if so.
+    /// The reason why they could not be looked at, if so.
     pub failure: Option<String>,
     /// The VMs with colours.
     pub vms: Vec<ColoredVm>,

@@ -9,7 +9,7 @@ use crate::made::Made;
 #[derive(Serialize)]
 pub struct Document<'a> {
     format: &'static str,
-    /// Whether everything holds with the plan.
+    /// True if everything holds with the plan.
     ok: bool,
     name: &'a str,
     /// "exact", or "measured" under KVM, where times are no promise.

@@ -46,7 +46,7 @@ pub struct Executed {
     pub folder: PathBuf,
     /// Problems of the run that have no verdict of their own, a sentence each.
     pub problems: Vec<String>,
-    /// Whether the run was stopped because it took too long.
+    /// True if the run was stopped because it took too long.
     pub is_timed_out: bool,
     /// The frames of VMs with colours, where they were looked at.
     pub colors: Option<Colors>,

@@ -19,7 +19,7 @@ const PERIODS: u64 = 2;
 pub struct Window {
     /// Times from the start of the servers.
     pub ns: Range<i64>,
-    /// Why this window was chosen.
+    /// The reason why this window was chosen.
     pub reason: String,
 }
 

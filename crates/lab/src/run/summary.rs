@@ -213,7 +213,7 @@ impl Summary {
 /// A run as `--json` shows it.
 #[derive(Debug, Serialize)]
 pub struct Document {
-    /// Whether all is well.
+    /// True if all is well.
     pub ok: bool,
     /// `ok`, `failed`, `timed-out`, `interrupted` or `left`.
     pub result: &'static str,
@@ -229,7 +229,7 @@ pub struct Document {
     pub times: &'static str,
     /// The messages of QEMU.
     pub qemu_messages: String,
-    /// Whether the hypervisor ended in good order.
+    /// True if the hypervisor ended in good order.
     pub power_off: bool,
     /// The time for which QEMU ran, in time of this host.
     pub elapsed_ms: u64,
@@ -260,7 +260,7 @@ pub struct VmDocument {
     pub name: String,
     /// `off`, `stopped`, `running` or `not-started`.
     pub state: String,
-    /// Why it is so, if that is worth telling.
+    /// The reason why it is so, if that is worth telling.
     pub reason: Option<String>,
     /// Restarts since the hypervisor started.
     pub restarts: Option<u64>,

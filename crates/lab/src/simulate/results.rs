@@ -51,7 +51,7 @@ pub struct Results {
     pub events: u64,
     /// `time`, `events`, `interrupted` or `overload`.
     pub ended: &'static str,
-    /// Why the simulation could not go on.
+    /// The reason why the simulation could not go on.
     pub overload: Option<String>,
     /// The assumption about execution times of jobs.
     pub execution: Execution,

@@ -5,14 +5,14 @@ use sim::{Limits, Observer, Simulation};
 /// Events between two looks at whether somebody still waits: some tens of milliseconds.
 const EVENTS: u64 = 100_000;
 
-/// Why a simulation ended.
+/// The end of a simulation.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Ended {
-    /// At the time that was given.
+    /// The given time was reached.
     Time,
-    /// After the events that were given.
+    /// The given number of events was reached.
     Events,
-    /// Because nobody waits any longer.
+    /// Nobody waits any longer.
     Interrupted,
     /// Jobs pile up.
     Overload(sim::Error),

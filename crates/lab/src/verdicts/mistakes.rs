@@ -1,4 +1,4 @@
-//! Why a command has no verdict: mistakes in its input, or no plan.
+//! The reason why a command has no verdict: mistakes in its input, or no plan.
 
 use report::verdicts::{Row, Rule, Verdicts};
 use system::diagnostic::Diagnostic;

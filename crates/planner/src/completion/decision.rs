@@ -29,7 +29,7 @@ pub(super) enum Decision {
     Number(usize),
     /// The kind of the server of a VCPU.
     Kind(At),
-    /// Whether a VCPU may overrun.
+    /// The overrun of a VCPU: it may or not.
     Overrun(At),
     /// The protocol of locks.
     Locks,

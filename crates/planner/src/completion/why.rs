@@ -1,4 +1,4 @@
-//! Why a plan is as it is: for each decision what another one would come to, which was tried and
+//! The reasons for the decisions of a plan: for each decision the effect of another one, which was tried and
 //! judged.
 
 use std::cell::Cell;
@@ -24,7 +24,7 @@ use super::whole::open::Open;
 use super::whole::{Request, finish};
 use super::{margin, numbers, set_class, verdict};
 
-/// Why a decision is as it is.
+/// The reason for a decision.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Reason {
     /// The decision: ``the budget of VCPU 0 of `linux` ``.
@@ -86,7 +86,7 @@ struct Why<'a> {
     planned: &'a System,
     judge: Judge<'a>,
     request: &'a Request<'a>,
-    /// By how much all execution times can grow, in millionths.
+    /// The part by which all execution times can grow, in millionths.
     slack: u64,
 }
 
@@ -137,7 +137,7 @@ impl Why<'_> {
         others.map(trial).collect()
     }
 
-    /// Judges what was tried.
+    /// Judges the system with another decision.
     fn trial(&self, tried: String, system: &System) -> Trial {
         if let Some((pcpu, share)) = overfull(system) {
             let effect = format!("PCPU {pcpu} would have to give {share} of its time");

@@ -27,7 +27,7 @@ pub enum What {
         before: String,
         /// The one now.
         now: String,
-        /// Whether the one now is good.
+        /// `Some(true)` if the one now is good; `None`: it is open.
         good: Option<bool>,
     },
     /// The bound is another one.

@@ -58,7 +58,7 @@ pub struct Entry {
     pub version: Option<String>,
     /// The verdict in a few words.
     pub verdict: String,
-    /// Whether the verdict is good; `None`: it is open.
+    /// `Some(true)` if the verdict is good; `None`: it is open.
     pub good: Option<bool>,
     /// Problems, a sentence each.
     pub failures: Vec<String>,

@@ -16,7 +16,7 @@ pub fn frames_needed(size: Bytes, pool_frames: u32) -> u64 {
 ///
 /// # Errors
 ///
-/// Why it cannot be made of them, and what to do.
+/// The reason why the cache cannot be made of these colours, and help.
 pub(crate) fn virtual_cache(
     llc: Geometry,
     in_registers: bool,

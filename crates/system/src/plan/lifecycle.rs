@@ -29,7 +29,7 @@ pub struct Lifecycle {
     /// True if an access to an address at which it has nothing fails, as on a machine (an external abort). Otherwise the
     /// access is a crash.
     pub aborts: bool,
-    /// Whether all of its RAM is mapped before it starts, instead of page by page
+    /// True if all of its RAM is mapped before it starts, instead of page by page
     /// when it is first touched.
     pub warm_up: bool,
 }

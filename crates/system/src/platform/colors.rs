@@ -37,7 +37,7 @@ pub(crate) fn division(geometry: Geometry) -> String {
     format!("{size} / ({} ways x {slices}{unit})", cache.ways())
 }
 
-/// Why a machine has no page colours.
+/// The reason why a machine has no page colours.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum NoColors {
     /// No CPUs share a cache, so that there is none to divide.

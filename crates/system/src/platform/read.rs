@@ -178,7 +178,7 @@ fn spin_table(at: &Fields<'_>, count: u64) -> Vec<u64> {
     value
 }
 
-/// Why the hypervisor does not run where KVM is.
+/// The reason why the hypervisor does not run where KVM is.
 const UNDER_KVM: &str = "Linux runs its VMs: `bulkhead run --on kvm`";
 
 /// GIC and console, or the reason why the machine has none that we drive.

@@ -13,7 +13,7 @@ impl Width {
     /// 64 bits.
     pub const BITS_64: Self = Self { mask: u64::MAX };
 
-    /// Most accesses for which it can wait: half of its range, so that what was counted
+    /// Most accesses for which it can wait: half of its range, so that accesses
     /// behind its overflow can be told.
     #[inline(always)]
     pub const fn most(self) -> u64 {
@@ -28,7 +28,7 @@ impl Width {
         0_u64.wrapping_sub(if limit < most { limit } else { most }) & self.mask
     }
 
-    /// The value from which on it counts if it overflows with the `limit`-th access, and what it shows then
+    /// The value from which on it counts if it overflows with the `limit`-th access, and its value
     /// after `since` of them. If there have been too many already it overflows with the next one.
     #[inline(always)]
     pub const fn restart(self, limit: u64, since: u64) -> (u64, u64) {

@@ -7,7 +7,7 @@ use crate::arch::gicv3::Copying;
 use crate::arch::{cpu, gicv2, gicv3};
 use crate::vdev::gic::{LISTS_MAX, ListRegister, ListRegisters};
 
-/// Of the control register, the same in both versions: the virtual CPU interface is on.
+/// Bit of the control register, the same in both versions: the virtual CPU interface is on.
 const ENABLE: u64 = 1 << 0;
 /// Maintenance interrupt while no list register is pending.
 const NONE_PENDING: u64 = 1 << 3;
@@ -56,7 +56,7 @@ impl Default for SavedLists {
 }
 
 impl Lists {
-    /// Those of the VCPU that is loaded.
+    /// The list registers of the VCPU that is loaded.
     pub const LOADED: Self = Self(None);
 
     /// Returns the saved list registers of a VCPU of this CPU that is not loaded.

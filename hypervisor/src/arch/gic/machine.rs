@@ -11,14 +11,14 @@ use crate::plan::MAX_CPUS;
 /// Registers of the interrupt controller, apart from those of the distributor.
 #[derive(Debug)]
 pub enum Frames {
-    /// Of a GICv2.
+    /// Frames of a GICv2.
     V2 {
         /// GICC: the CPU interface.
         cpu: Mmio,
         /// GICH: control of the virtual CPU interface.
         control: Mmio,
     },
-    /// Of a GICv3.
+    /// Frames of a GICv3.
     V3 {
         /// All redistributors.
         redistributors: Mmio,
@@ -59,7 +59,7 @@ pub fn init(registers: Mmio, frames: Frames) -> Result<(), GicError> {
     Ok(())
 }
 
-/// Sets up what the executing CPU has of the interrupt controller, which has this
+/// Sets up the part of the interrupt controller that belongs to the executing CPU, which has this
 /// index in the plan; the private interrupts that the hypervisor uses are enabled.
 pub fn init_cpu(index: usize) -> Result<(), GicError> {
     let gic = GIC.get().ok_or(GicError::NotInitialised)?;

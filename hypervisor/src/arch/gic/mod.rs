@@ -101,7 +101,7 @@ pub fn send_sgi(affinity: u64, id: u32) {
     }
 }
 
-/// Why the interrupt controller cannot be used.
+/// The reason why the interrupt controller cannot be used.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum GicError {
     /// The registers at the distributor's address are too few, or not those of the planned

@@ -8,7 +8,7 @@ use crate::vdev::gic::LISTS_MAX;
 
 /// ICH_VMCR_EL2 after reset: groups disabled, all priorities masked, group 0 as FIQ.
 pub const VMCR_RESET: u64 = 1 << 3;
-/// Of [`SavedLists::all`]: there are more active priorities registers than one for each group.
+/// Bit of [`SavedLists::all`]: there are more active priorities registers than one for each group.
 pub const MANY_PRIORITIES: u64 = 1 << 32;
 
 /// A copy between registers and memory.

@@ -23,7 +23,7 @@ use crate::vm::Vm;
 pub(in crate::pcpu) struct Side {
     vm: &'static Vm,
     period: u64,
-    /// Whether it gives credits up when guests switch tasks.
+    /// True if it gives credits up when guests switch tasks.
     flush_task_switch: bool,
     /// End of the current period.
     end: AtomicU64,
@@ -34,7 +34,7 @@ pub(in crate::pcpu) struct Side {
 }
 
 impl Side {
-    /// One for each VM that gets credits.
+    /// Makes one side for each VM that gets credits.
     pub fn all(vms: &[&'static Vm], start: u64) -> Vec<Self> {
         let mut all = Vec::new();
         for &vm in vms {

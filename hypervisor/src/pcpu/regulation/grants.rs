@@ -10,7 +10,7 @@ use crate::pcpu::{Assignment, Pcpu};
 /// of instructions.
 pub(super) struct Pools {
     pub pcpu: &'static Pcpu,
-    /// When the first period of all budgets starts.
+    /// The time at which the first period of all budgets starts.
     pub start: u64,
 }
 

@@ -35,7 +35,7 @@ pub struct ColorSerial {
     uart: Pl011,
     line: LineReader,
     state: State,
-    /// By VCPU.
+    /// The samples of each VCPU.
     samples: Vec<Samples>,
 }
 
@@ -72,7 +72,7 @@ pub struct Found {
 /// The consequence of an access or a sample.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Outcome {
-    /// Nothing.
+    /// There is nothing to do.
     Nothing,
     /// Every VCPU of the VM has to be sampled from now on ([`ColorSerial::first_sample`]).
     Sample,

@@ -29,19 +29,19 @@ use core::sync::atomic::{AtomicU8, Ordering::SeqCst};
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(u8)]
 pub enum Place {
-    /// It is off, or ready and not the one to run.
+    /// The VCPU is off, or ready and not the one to run.
     Out = 0,
-    /// It executes, or is about to.
+    /// The VCPU executes, or is about to.
     Running = 1,
-    /// It waits. Interrupts that were in its list registers when it last executed may be done.
+    /// The VCPU waits. Interrupts that were in its list registers when it last executed may be done.
     Waiting = 2,
-    /// It waits, and its list registers were folded since.
+    /// The VCPU waits, and its list registers were folded since.
     Settled = 3,
 }
 
 /// Something changed.
 const LOOK: u8 = 1 << 0;
-/// It may have something to do.
+/// The VCPU may have something to do.
 const WAKE: u8 = 1 << 1;
 
 /// Place and notes of a VCPU.

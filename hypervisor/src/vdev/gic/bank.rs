@@ -24,22 +24,22 @@ pub(super) struct Bank {
     pub line: u32,
     /// Active and not in a list register.
     pub active: u32,
-    /// In a list register, as of the last sync: the guest may be done with it. Private ones may be
+    /// Interrupts in a list register, as of the last sync: the guest may be done with them. Private ones may be
     /// in a list register without this bit.
     pub listed: u32,
-    /// Of `listed`: was active at the last sync.
+    /// Interrupts of `listed` that were active at the last sync.
     pub listed_active: u32,
-    /// Of `listed`: the pending state in the list register is a latched one
+    /// Interrupts of `listed` whose pending state in the list register is a latched one
     /// that must return to `pending` when the register is emptied.
     pub latched: u32,
     /// The pending state in the list register is no longer wanted.
     pub cancelled: u32,
     /// The active state in the list register is no longer wanted.
     pub released: u32,
-    /// Of `hardware`: enabled in the physical controller.
+    /// Interrupts of `hardware` that are enabled in the physical controller.
     pub physical: u32,
-    /// Of `hardware`, for each VCPU: masked in the physical controller while they are routed to it, until
-    /// it executes.
+    /// For each VCPU the interrupts of `hardware` that are masked in the physical controller while they are routed to it,
+    /// until it executes.
     pub masked: [u32; VCPUS_MAX],
     /// GICD_IPRIORITYR.
     pub priority: [u8; 32],

@@ -21,7 +21,7 @@ impl ListRegister {
     const GROUP1: u64 = 1 << 60;
     const EOI: u64 = 1 << 41;
     const PHYSICAL: u64 = 0x1fff << 32;
-    /// In place of the physical interrupt.
+    /// The sender, in place of the physical interrupt.
     const SENDER: u64 = 7 << 32;
 
     /// Interrupt `intid`, neither pending nor active.
@@ -136,7 +136,7 @@ pub trait ListRegisters {
     /// Returns the number of list registers, 1 to [`LISTS_MAX`].
     fn count(&self) -> usize;
 
-    /// Lets [`Self::empty`] and [`Self::want_maintenance`] know what was written since the last exception.
+    /// Lets [`Self::empty`] and [`Self::want_maintenance`] know the writes since the last exception.
     fn synchronise(&self);
 
     /// Set of registers (bit n: number n) that hold neither an interrupt nor a

@@ -33,13 +33,13 @@ pub(super) enum Banked {
 /// The register of an access of legal size and alignment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Register {
-    /// Of a bank.
+    /// A register of a bank.
     Banked(usize, Banked),
-    /// Of the distributor of a GICv3, at this offset.
+    /// A register of the distributor of a GICv3, at this offset.
     Distributor(usize),
-    /// Of the distributor of a GICv2, at this offset.
+    /// A register of the distributor of a GICv2, at this offset.
     BankedDistributor(usize),
-    /// Of the first frame of a redistributor, at this offset.
+    /// A register of the first frame of a redistributor, at this offset.
     Redistributor(usize, usize),
     /// Reads as zero, ignores writes.
     Reserved,

@@ -83,7 +83,7 @@ struct Setup {
 /// The effect of a store.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Effect {
-    /// Nothing else.
+    /// There is no other effect.
     Nothing,
     /// The rings are in use from now on: those that the driver has described.
     Start([Option<Layout>; 2]),

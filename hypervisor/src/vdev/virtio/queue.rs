@@ -141,7 +141,7 @@ impl Queue {
         Ok(waiting)
     }
 
-    /// Copies out of the buffers of a chain what `data` has room for. Returns how many bytes the buffers have.
+    /// Copies bytes out of the buffers of a chain, as far as `data` has room. Returns the number of bytes in the buffers.
     pub fn gather(&self, memory: &impl Memory, first: u16, data: &mut [u8]) -> Result<u64, Broken> {
         let mut total = 0;
         self.walk(memory, first, 0, |buffer| {
@@ -192,7 +192,7 @@ impl Queue {
         told.then_some(()).ok_or(Broken::Outside)
     }
 
-    /// Returns true if the driver wants to be interrupted for what was returned.
+    /// Returns true if the driver wants to be interrupted for returned chains.
     pub fn wants_interrupt(&self, memory: &impl Memory) -> Result<bool, Broken> {
         // A driver that allows interrupts looks for used buffers afterwards.
         fence(SeqCst);

@@ -21,7 +21,7 @@ pub const FRAME_MAX: usize = 1514;
 /// Bytes of a frame with its header.
 pub const BUFFER: usize = HEADER + FRAME_MAX;
 
-/// Why a frame is dropped.
+/// The reason why a frame is dropped.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Dropped {
     /// It is too short or too long, or wants a service that the card does not offer.
@@ -40,7 +40,7 @@ impl Dropped {
     /// All reasons, in the order of [`Counts::dropped`].
     pub const ALL: [Self; 5] = [Self::Malformed, Self::Address, Self::Rate, Self::Away, Self::Full];
 
-    /// One word for it.
+    /// Returns one word for the reason.
     pub fn name(self) -> &'static str {
         match self {
             Self::Malformed => "malformed",
@@ -131,7 +131,7 @@ impl Sender {
         Ok(if dropped == 0 { Sent::Nothing } else { Sent::Dropped(Dropped::Rate) })
     }
 
-    /// Makes what is in the buffer the frame that the other end gets, if it may get it. Returns its length.
+    /// Makes the content of the buffer the frame that the other end gets, if it may get it. Returns its length.
     ///
     /// Every frame was copied: it takes tokens also if it may not pass, so that the limit is one on this work.
     fn pass(&mut self, bytes: u64, now: Instant) -> Result<usize, Dropped> {

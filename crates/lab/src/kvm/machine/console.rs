@@ -18,7 +18,7 @@ pub struct Console {
 struct Vm {
     name: String,
     line: Line,
-    /// Why it has ended, if it has.
+    /// The reason of its end, if it has ended.
     ended: Option<Option<&'static str>>,
     exits: u64,
     /// Marks that were lost.

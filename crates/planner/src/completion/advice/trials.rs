@@ -38,7 +38,7 @@ impl<'a> Help<'a> {
     }
 }
 
-/// Why the search for help ended before everything was tried.
+/// The reason why the search for help ended before everything was tried.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum End {
     /// The work is spent.

@@ -1,4 +1,4 @@
-//! Whether servers can have the overrun that they have.
+//! Checks that servers can have the overrun that they have.
 
 use analysis::Duration;
 use system::description::System;

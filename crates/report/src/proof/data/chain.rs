@@ -15,7 +15,7 @@ pub struct Chain {
     pub bounds_without: ChainTimes,
     /// The bounds with the plan.
     pub bounds_with: ChainTimes,
-    /// Why it can exceed a limit with the plan, if it can.
+    /// The reason why it can exceed a limit with the plan, if it can.
     pub reason_with: Option<String>,
     /// The longest times in the simulation.
     pub simulated: ChainTimes,

@@ -19,11 +19,11 @@ pub struct Task {
     pub accesses: Option<u64>,
     /// Bound of the response time without isolation, in nanoseconds; none if there is none.
     pub bound_without_ns: Option<u64>,
-    /// Why the task can be late or has no bound without isolation, in a sentence.
+    /// The reason why the task can be late or has no bound without isolation, in a sentence.
     pub reason_without: Option<String>,
     /// Bound with the plan, in nanoseconds; none if there is none.
     pub bound_with_ns: Option<u64>,
-    /// Why the task can be late or has no bound with the plan, in a sentence.
+    /// The reason why the task can be late or has no bound with the plan, in a sentence.
     pub reason_with: Option<String>,
     /// The parts of the bound with the plan, the longest first.
     pub terms: Vec<Term>,

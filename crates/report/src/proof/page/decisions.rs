@@ -1,4 +1,4 @@
-//! Why the plan is as it is.
+//! The reasons for the decisions of the plan.
 
 use super::Part;
 use super::label::prose;
