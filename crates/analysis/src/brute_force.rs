@@ -1,4 +1,4 @@
-//! In debug builds: the shortest window by trying one after the other.
+//! The shortest window by trying one after the other, in debug builds.
 
 use crate::response::Workload;
 use crate::window::{Beside, Stream};

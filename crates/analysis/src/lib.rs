@@ -1,6 +1,6 @@
 //! Upper bounds for the response times of tasks in VCPUs on physical CPUs.
 //!
-//! The bounds are for what Bulkhead schedules: VCPUs by fixed priorities with the servers of
+//! The bounds are for the schedulers of Bulkhead: VCPUs by fixed priorities with the servers of
 //! `policy::server`, and in each VCPU tasks by fixed priorities with preemption.
 //!
 //! - [`mod@response`]: the tasks of a VCPU, under any [`supply`] of processor time;

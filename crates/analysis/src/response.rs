@@ -72,7 +72,7 @@ impl<'a> Workload<'a> {
         Self { supply, ..self }
     }
 
-    /// Returns the time that the tasks get in a window; what servers above take counts as demand.
+    /// Returns the time that the tasks get in a window; the time of servers above counts as demand.
     pub(crate) fn supply_in(&self, window: u64) -> u64 {
         match self.supply {
             Supply::Whole | Supply::Leftover(_) => window,

@@ -41,7 +41,7 @@ pub struct Above {
     pub task: usize,
     /// Its jobs in the window.
     pub jobs: u64,
-    /// Their execution.
+    /// The execution of these jobs.
     pub execution: Duration,
     /// Cache-related preemption delay that they cause; for a task that suspends itself, including
     /// the delay each time that it continues.

@@ -1,4 +1,4 @@
-//! `bulkhead diff`: what differs between two systems, or two results.
+//! `bulkhead diff`: the differences between two systems, or two results.
 
 use std::path::PathBuf;
 

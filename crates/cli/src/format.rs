@@ -28,7 +28,7 @@ impl Format {
         }
     }
 
-    /// Prints what a command with verdicts found.
+    /// Prints the verdicts of a command.
     pub fn print(
         self,
         verdicts: impl FnOnce() -> Verdicts,

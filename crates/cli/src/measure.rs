@@ -1,4 +1,4 @@
-//! `bulkhead measure`: what can be seen on the machine at hand.
+//! `bulkhead measure`: measurements on the machine at hand.
 
 mod alone;
 mod colors;

@@ -12,7 +12,7 @@ pub fn plan(plan: &Plan) -> String {
     format!("{}{}", vms_of(plan), servers(plan))
 }
 
-/// The machine, the VMs of a plan, and what they may access, for people.
+/// Returns the machine, the VMs of a plan, and the memory and devices that they may access, for people.
 pub fn vms_of(plan: &Plan) -> String {
     let colored = plan.vms.iter().any(|vm| vm.colors().is_some());
     let extra = plan.vms.iter().any(|vm| vm.pool.is_some());

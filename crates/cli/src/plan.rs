@@ -107,7 +107,7 @@ struct Document<'a> {
     replaced: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     plan_dts: Option<&'a str>,
-    /// For a machine that is only analysed: the description with everything decided.
+    /// The description with everything decided, for a machine that is only analysed.
     #[serde(skip_serializing_if = "Option::is_none")]
     plan_toml: Option<&'a str>,
     report: &'a Report,

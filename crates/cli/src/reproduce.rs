@@ -1,4 +1,4 @@
-//! `bulkhead reproduce`: measures again what papers have published.
+//! `bulkhead reproduce`: repeats measurements that papers have published.
 
 use std::cell::RefCell;
 use std::num::NonZeroUsize;

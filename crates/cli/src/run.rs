@@ -1,4 +1,4 @@
-//! `bulkhead run`: builds the image and boots it on QEMU, or runs the VMs under KVM, and tells what happened.
+//! `bulkhead run`: builds the image and boots it on QEMU, or runs the VMs under KVM, and reports the run.
 
 mod counts;
 mod image_report;
@@ -83,7 +83,7 @@ fn on_qemu(
     follow(prepared, system, console, sockets, signals, format)
 }
 
-/// Follows a run to its end, and shows what it comes to.
+/// Follows a run to its end, and shows its summary.
 fn follow(
     mut prepared: impl Prepared,
     system: &System,

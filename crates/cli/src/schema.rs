@@ -1,4 +1,4 @@
-//! `bulkhead schema`: what editors need to complete and explain files.
+//! `bulkhead schema`: schemas with which editors complete and explain files.
 
 use ::schema::Kind;
 use clap::Args;

@@ -1,4 +1,4 @@
-//! `bulkhead sim`: what happens in a system, by the code that decides at run time.
+//! `bulkhead sim`: simulates a system, with the code that decides at run time.
 
 mod forecast;
 mod options;

@@ -75,7 +75,7 @@ fn show(results: &Results<'_>, as_json: bool, signal: Option<i32>) -> Result<Sta
     })
 }
 
-/// Computes what is not finished on this machine.
+/// Computes the unfinished shards on this machine.
 fn here(
     options: &SweepOptions,
     experiment: &Experiment,
@@ -95,7 +95,7 @@ fn here(
     Ok(())
 }
 
-/// On the standard error, if that is a terminal.
+/// Returns a progress bar on the standard error, if that is a terminal.
 fn progress(experiment: &Experiment) -> ProgressBar {
     let style = ProgressStyle::with_template("{msg}  {wide_bar} {pos}/{len} shards, {eta} left")
         .expect("the template is right");

@@ -1,4 +1,4 @@
-//! `bulkhead top`: runs a system, and shows what its VCPUs and tasks do.
+//! `bulkhead top`: runs a system, and shows the activity of its VCPUs and tasks.
 
 mod lines;
 mod options;

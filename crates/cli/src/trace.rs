@@ -1,4 +1,4 @@
-//! `bulkhead trace`: what happened in a system, shown, compared and decided again.
+//! `bulkhead trace`: shows the events in a system, compares them and decides again.
 
 mod compare;
 mod export;

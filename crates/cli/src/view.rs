@@ -1,4 +1,4 @@
-//! `bulkhead view`: results of commands as a site, with what changed from one to the next.
+//! `bulkhead view`: results of commands as a site, with the changes from one to the next.
 
 use std::path::PathBuf;
 

@@ -80,7 +80,7 @@ pub struct Start<'a> {
     pub keep_log: bool,
     /// The file for a trace, and its contents.
     pub record: Option<(&'a Path, What)>,
-    /// Is told what is recorded, while it is.
+    /// Is told the records, while they are recorded.
     pub live: Option<Live>,
     /// More arguments for QEMU.
     pub arguments: &'a [String],
@@ -93,7 +93,7 @@ impl<'a> Prepared<'a> {
         Ok(Self { system, board, image: place.image(image)?, scope: None })
     }
 
-    /// Lets `scope` count what happens in the caches.
+    /// Lets `scope` count the events in the caches.
     pub fn with_cachescope(self, scope: Option<Cachescope>) -> Self {
         Self { scope, ..self }
     }

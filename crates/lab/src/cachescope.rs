@@ -46,9 +46,9 @@ const MODEL_TIME: &str = "time=model";
 #[derive(Clone, Debug)]
 pub struct Cachescope {
     plugin: PathBuf,
-    /// As it was named.
+    /// The folder as the user named it.
     folder: PathBuf,
-    /// As QEMU finds it.
+    /// The folder as QEMU finds it.
     out: PathBuf,
     caches: String,
     /// Options of the user, which replace others.

@@ -1,4 +1,4 @@
-//! Bounds as theorems: files in a folder, and what has none.
+//! Bounds as theorems: files in a folder, and tasks without theorems.
 
 use std::path::Path;
 

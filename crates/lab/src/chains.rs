@@ -78,7 +78,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Returns the chains of a verdict, with what was seen of each.
+    /// Returns the chains of a verdict, with the observations of each.
     pub fn all(verdict: Verdict, observed: &[Observed]) -> Vec<Self> {
         let both = verdict.chains.into_iter().zip(observed);
         both.map(|(judged, observed)| Self { observed: *observed, judged }).collect()
@@ -143,7 +143,7 @@ pub struct Watch<K> {
 struct Flow {
     with_events: bool,
     steps: Vec<Step>,
-    /// The time at which the first task read what the last output was made from.
+    /// The time at which the first task read the data from which the last output was made.
     shown: Option<u64>,
     /// Releases of the first task that no output shows yet, if they are events.
     unanswered: VecDeque<u64>,

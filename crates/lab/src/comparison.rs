@@ -12,9 +12,9 @@ use crate::amount::{length, micros, ppm};
 pub struct Document<'a> {
     /// True if they agree.
     pub ok: bool,
-    /// The start of what was compared, from the start of the servers.
+    /// The start of the compared time, from the start of the servers.
     pub from_ns: i64,
-    /// The end of what was compared.
+    /// The end of the compared time.
     pub until_ns: i64,
     /// Names of the first and the second of two numbers: `sim` and `run`, or `A` and `B`.
     pub sides: [&'static str; 2],
@@ -31,7 +31,7 @@ pub struct Document<'a> {
 /// A difference.
 #[derive(Debug, Serialize)]
 pub struct FirstDifference {
-    /// When it begins, from the start of the servers.
+    /// The time at which it begins, from the start of the servers.
     pub at_ns: i64,
     /// The difference in words.
     pub text: String,

@@ -35,7 +35,7 @@ pub struct Difference {
     /// The parts of a bound that changed, the ones that changed most first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<PartDifference>,
-    /// The place at which the second description names what is different, if it does.
+    /// The place at which the second description names the thing that is different, if it does.
     #[serde(skip)]
     pub place: Option<Place>,
 }
@@ -264,7 +264,7 @@ fn without_places(mut plan: Plan, folder: &Path) -> Plan {
     plan
 }
 
-/// Adds what descriptions say of tasks beyond what a bound shows.
+/// Adds the properties of tasks in descriptions that a bound does not show.
 fn described_tasks(system: &System, things: &mut Things) {
     let resource =
         |index: usize| system.resources.get(index).map_or("?", |it| it.name.value.as_str());

@@ -9,18 +9,18 @@ use system::diagnostic::Errors;
 pub enum Failure {
     /// There are mistakes in a description or plan.
     Mistakes(Errors),
-    /// No plan was found for what a description leaves open: the answer is no.
+    /// No plan was found for the open parts of a description: the answer is no.
     NoPlan(Errors),
     /// A file or folder cannot be read or written.
     File {
-        /// Such as `cannot-read`, for documents.
+        /// A word for documents, such as `cannot-read`.
         code: &'static str,
         /// The message, and `help: ...` on a line of its own.
         text: String,
     },
     /// Another failure, with the stable name of its kind.
     Message {
-        /// Such as `no-memory`, for documents.
+        /// A word for documents, such as `no-memory`.
         code: &'static str,
         /// The message, and `help: ...` on a line of its own.
         text: String,

@@ -4,7 +4,7 @@ use system::description;
 use system::plan::{Plan, Server};
 use trace::{Header, Origin, ServerHeader, TaskHeader, VcpuHeader, VmHeader};
 
-/// Returns the header of traces of executions. `described` is what the plan was made from, if that
+/// Returns the header of traces of executions. `described` is the description of the plan, if it
 /// is known: it has the tasks.
 pub fn header(plan: &Plan, described: Option<&description::System>, frequency_hz: u64) -> Header {
     let vms = plan.vms.iter().enumerate().map(|(index, vm)| {

@@ -1,4 +1,4 @@
-//! Reads what the user names: a description or a plan.
+//! Reads the file that the user names: a description or a plan.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -142,7 +142,7 @@ pub fn bytes_or_standard_input(file: &Path) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// The same as text.
+/// Reads the same as text.
 pub fn text_or_standard_input(file: &Path) -> Result<String, Failure> {
     let bytes = bytes_or_standard_input(file)?;
     let is_input = is_standard_input(file);

@@ -1,4 +1,4 @@
-//! By what and when a document was made, so that documents can be put in order.
+//! The program and the time that made a document, so that documents can be put in order.
 
 use std::env;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -34,11 +34,11 @@ pub struct Made {
     pub by: &'static str,
     /// The version of Bulkhead.
     pub version: &'static str,
-    /// When, such as `2026-11-28T08:41:40.500Z`.
+    /// The time, such as `2026-11-28T08:41:40.500Z`.
     pub time: String,
 }
 
-/// A document, with what made it.
+/// A document, with its origin.
 #[derive(Debug, Serialize)]
 pub struct With<'d, D> {
     #[serde(flatten)]

@@ -1,4 +1,4 @@
-//! That a system is isolated: what is analysed, simulated and executed of it, without and with its plan, put together.
+//! The proof that a system is isolated: its analysis, simulation and runs, without and with its plan, put together.
 
 mod caches;
 mod chains;

@@ -1,4 +1,4 @@
-//! Records what the hypervisor does while it runs.
+//! Records the actions of the hypervisor while it runs.
 //!
 //! A thread copies what is new into a file, while the machine goes on. The hypervisor writes rings in the RAM of its machine,
 //! which for a board of QEMU is a file in memory that QEMU and this process share; another machine brings its own [`Ram`], or
@@ -50,7 +50,7 @@ pub enum What {
 /// Orders to the thread of a recording.
 #[derive(Debug, Default)]
 struct Order {
-    /// Read what is left, and end.
+    /// Read the rest, and end.
     stop: AtomicBool,
     /// The machine has ended, so that the trace is complete: the file gets its name.
     keep: AtomicBool,
@@ -151,7 +151,7 @@ impl Recording {
         Self { path, order, thread: Some(thread) }
     }
 
-    /// Reads what is left after the machine has ended.
+    /// Reads the rest after the machine has ended.
     pub fn finish(mut self) -> Result<Recorded, String> {
         let file = self.path.display().to_string();
         self.order.keep.store(true, Ordering::Relaxed);

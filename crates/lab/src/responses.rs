@@ -1,4 +1,4 @@
-//! Response times of tasks, from a trace and from what guests tell.
+//! Response times of tasks, from a trace and from the messages of guests.
 
 use std::collections::{BTreeMap, BTreeSet};
 

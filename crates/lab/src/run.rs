@@ -29,7 +29,7 @@ pub const GRACE: Duration = Duration::from_secs(5);
 /// The clock of a machine.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Clock {
-    /// That of this host.
+    /// The clock of this host.
     Host,
     /// One instruction takes 1 ns: every run is the same. CPUs take turns of 1 ms and more.
     Deterministic,
@@ -51,7 +51,7 @@ pub struct Options {
     pub clock: Clock,
     /// The file for a trace, if one is wanted.
     pub trace: Option<PathBuf>,
-    /// Is told what happens in the machine, while it does.
+    /// Is told the events in the machine, while they happen.
     pub live: Option<Live>,
     /// It is a failure if a VM does not switch itself off.
     pub until_off: bool,
@@ -92,7 +92,7 @@ fn has_one_pcpu(plan: &Plan) -> bool {
 }
 
 impl<'a> OnQemu<'a> {
-    /// Builds the image of a system, and finds what is needed to run it.
+    /// Builds the image of a system, and finds the programs and files to run it.
     pub fn new(system: &'a System, found: &Found, options: Options) -> Result<Self, Failure> {
         let image = system.image(&found.load()?)?;
         if !matches!(options.clock, Clock::ShortTurns | Clock::Cachescope { .. }) {

@@ -129,12 +129,12 @@ impl Scratch {
     }
 }
 
-/// Returns the folder for what can be made again, if the user has one.
+/// Returns the folder for files that can be made again, if the user has one.
 pub fn cache() -> Option<PathBuf> {
     caches().next()
 }
 
-/// The folders for what can be made again, the one that was named first.
+/// Returns the folders for files that can be made again, the named one first.
 fn caches() -> impl Iterator<Item = PathBuf> {
     let home = named("HOME").map(|home| home.join(".cache"));
     named("XDG_CACHE_HOME").into_iter().chain(home).map(|cache| cache.join("bulkhead"))
@@ -145,7 +145,7 @@ fn named(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
-/// This user's folder among the files of all users that do not stay.
+/// Returns this user's folder among the temporary files of all users.
 fn temporary() -> PathBuf {
     let all = named("TMPDIR").unwrap_or_else(|| "/tmp".into());
     all.join(format!("bulkhead-{}", geteuid().as_raw()))

@@ -86,7 +86,7 @@ pub use why::{Reason, Trial, reasons};
 pub enum Refusal {
     /// The description asks for something that cannot be planned.
     Input(Errors),
-    /// No plan was found; the messages say what is in the way, and the smallest change that was
+    /// No plan was found; the messages name the obstacle, and the smallest change that was
     /// found to help.
     NoPlan(Errors),
 }
@@ -94,14 +94,14 @@ pub enum Refusal {
 /// Most tasks of a system that is also planned with longer execution times, and of which single
 /// decisions are tried for the least time.
 const HEAVIER_MAX: usize = 100;
-/// By these parts, in millionths.
+/// Parts by which these execution times are longer, in millionths.
 const HEAVIER: [u64; 3] = [100_000, 300_000, 1_000_000];
 
 /// The obstacle at which planning ended.
 enum Obstacle {
     /// Planning did not begin, because of mistakes.
     Input(Errors),
-    /// No plan can hold, whatever is decided.
+    /// No decisions make a plan that holds.
     Certain(Certificate),
     /// There are no budgets, VCPUs of tasks and colours with which all tasks are in time.
     Tasks,
@@ -156,7 +156,7 @@ pub fn complete(system: &mut System) -> Result<(), Refusal> {
     complete_with(system, &Options::default()).map(drop)
 }
 
-/// The same, with an objective, for some time.
+/// Completes like [`complete`], with an objective, for some time.
 ///
 /// # Errors
 ///

@@ -18,7 +18,7 @@ pub struct Point {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Demand {
     period: Duration,
-    /// With 1, 2, ... colours; none where deadlines are missed with the whole processor.
+    /// Points with 1, 2, ... colours; none where deadlines are missed with the whole processor.
     points: Vec<Option<Point>>,
 }
 

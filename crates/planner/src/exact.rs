@@ -1,4 +1,4 @@
-//! Optimal allocations, with proof: what is returned is the best of all.
+//! Optimal allocations, with proof: the returned one is the best of all.
 
 pub mod cache_to_task;
 pub mod cache_to_vm;

@@ -71,7 +71,7 @@ pub struct Vcpu {
     pub priority: Option<u64>,
     /// Time beyond the budget in each period, in global critical sections only; 0 without overrun.
     pub overrun_ns: u64,
-    /// `C / T`; none in the background, which gets what is left.
+    /// `C / T`; none in the background, which gets the rest.
     pub supply_ppm: Option<u64>,
     /// Share that its tasks need, with the cache lines that they load again (vCache, Eq. 4).
     pub tasks_ppm: u64,

@@ -41,7 +41,7 @@ pub struct Planner<'a> {
     vms: Vec<Blocks<'a>>,
 }
 
-/// VCPUs with tasks, and what they need.
+/// VCPUs with tasks, and their needs.
 #[derive(Clone, Debug)]
 pub struct Design {
     /// For each VM, its VCPUs in their order; `None` for VCPUs without tasks.

@@ -26,7 +26,7 @@ pub fn vcpus_to_pcpus(
     place(servers, pinned, pcpus, steps, |on| budgets_fit(servers, on, Duration(0)))
 }
 
-/// The same with another test: whether VCPUs, in the order of their priorities, fit onto a PCPU.
+/// The same with another test `fit`, which says whether VCPUs, in the order of their priorities, fit onto a PCPU.
 /// VCPUs that fit without some others may not fit with them, but not the other way round.
 pub(crate) fn place(
     servers: &[Server],

@@ -26,7 +26,7 @@ pub fn mask(indices: &[usize]) -> Mask {
     indices.iter().fold(0, |mask, index| mask | 1 << index)
 }
 
-/// A VCPU before it has tasks, and what is fixed about it.
+/// A VCPU before it has tasks, and its fixed properties.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Slot {
     /// Its period: `T^v`.
@@ -58,7 +58,7 @@ pub enum Coloring {
     Own,
     /// Each task has all colours of the VM.
     Shared,
-    /// Each task has the colours that are given here, whatever is planned.
+    /// Each task has the colours that are given here.
     Fixed(Vec<ColorSet>),
 }
 

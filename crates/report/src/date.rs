@@ -13,7 +13,7 @@ pub fn written(millis: u64) -> String {
     format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(millis.min(LAST))).to_string()
 }
 
-/// Reads what [`written`] writes, and no other form.
+/// Reads the form that [`written`] writes, and no other one.
 pub fn read(text: &str) -> Option<u64> {
     let since = parse_rfc3339(text).ok()?.duration_since(UNIX_EPOCH).ok()?;
     let millis = u64::try_from(since.as_millis()).ok()?;

@@ -43,7 +43,7 @@ macro_rules! address {
 }
 
 address! {
-    /// Intermediate physical address: what a guest takes for a physical address.
+    /// Intermediate physical address: one that a guest takes for a physical address.
     Ipa
 }
 address! {

@@ -1,4 +1,4 @@
-//! Writes what was planned into a description: the plan of a machine that is only analysed.
+//! Writes the decisions of the planner into a description: the plan of a machine that is only analysed.
 
 use std::path::Path;
 
@@ -94,7 +94,7 @@ fn says_planned(table: &dyn TableLike, key: &str) -> bool {
     table.get(key).and_then(Item::as_str) == Some(PLANNED)
 }
 
-/// Writes what was decided for a key that says `"planned"`.
+/// Writes the decision for a key that says `"planned"`.
 fn decide(table: &mut dyn TableLike, key: &str, decided: impl Into<Value>) {
     if says_planned(table, key)
         && let Some(Item::Value(value)) = table.get_mut(key)

@@ -1,4 +1,4 @@
-//! The description of a system: what its author wrote, checked and typed.
+//! The description of a system: the file of its author, checked and typed.
 //!
 //! `docs/reference/description.md` describes the file.
 

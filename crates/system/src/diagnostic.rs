@@ -26,7 +26,7 @@ pub struct Diagnostic {
     pub related: Vec<(Place, String)>,
     /// Node and property of a plan, such as `/vms/vm@0/vcpus/vcpu@1: pcpu`.
     pub node: Option<String>,
-    /// Proposal of what to do.
+    /// A proposal of a remedy.
     pub help: Option<String>,
 }
 
@@ -63,7 +63,7 @@ impl Diagnostic {
         self
     }
 
-    /// Sets the proposal of what to do.
+    /// Sets the proposal of a remedy.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
@@ -99,7 +99,7 @@ pub struct Entry {
     pub column: Option<usize>,
     /// Node and property of a plan.
     pub node: Option<String>,
-    /// Proposal of what to do.
+    /// A proposal of a remedy.
     pub help: Option<String>,
 }
 
@@ -165,7 +165,7 @@ impl From<Box<Diagnostic>> for Errors {
     }
 }
 
-/// As [`Errors::render`] with [`Style::Plain`].
+/// Shows the errors as [`Errors::render`] does with [`Style::Plain`].
 impl fmt::Display for Errors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.render(Style::Plain).trim_end())

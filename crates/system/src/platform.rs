@@ -1,4 +1,4 @@
-//! Machines: what a platform file says.
+//! Machines, as platform files describe them.
 //!
 //! Files of known boards are part of the tools ([`NAMES`], [`Platform::named`]);
 //! `systems/platforms/` shows them.

@@ -1,4 +1,4 @@
-//! The parameters of certificates: what the bounds of a verdict rest on.
+//! The parameters of certificates: the values on which the bounds of a verdict rest.
 
 use analysis::memory::{Contention, Curve, Interferer};
 use analysis::overheads::Overheads;

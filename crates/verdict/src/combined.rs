@@ -144,7 +144,7 @@ impl Combination {
     }
 }
 
-/// Joins the first reasons of these, and what helps against all of them.
+/// Joins the first reasons of these, and the help against all of them.
 pub fn all_of(combinations: &[Combination]) -> (String, String) {
     const SHOWN: usize = 3;
     let join = |of: fn(&Combination) -> String, with: &str| {

@@ -7,7 +7,7 @@ use system::plan::{self, Plan};
 
 use crate::verdict::Verdict;
 
-/// In millionths.
+/// The whole, in millionths.
 const WHOLE: u128 = 1_000_000;
 /// The search ends at a factor of 1,000.
 const MOST_PPM: u64 = 999_000_000;

@@ -138,7 +138,7 @@ fn within(narrow: &EventStream, wide: &EventStream) -> bool {
     narrow.jitter() <= wide.jitter() && narrow.distance() >= wide.distance()
 }
 
-/// Returns a stream that allows what either of two with the same period does.
+/// Returns a stream that allows all events that either of two with the same period allows.
 fn union(one: &EventStream, other: &EventStream) -> EventStream {
     let jitter = if one.jitter() > other.jitter() { one } else { other };
     let distance = if one.distance() < other.distance() { one } else { other };

@@ -1,4 +1,4 @@
-//! Untrusted guests: the limits of the hypervisor on what they do with resources that VMs share.
+//! Untrusted guests: the limits of the hypervisor on their use of resources that VMs share.
 
 use crate::Duration;
 use crate::divisor::Divisor;

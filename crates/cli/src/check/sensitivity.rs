@@ -1,4 +1,4 @@
-//! By how much execution times can grow, for people.
+//! The possible growth of execution times, for people.
 
 use lab::amount::time;
 use report::text::table;

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use crate::failure::Failure;
 
-/// As long as it lives, no other measurement of isolation begins here.
+/// While this value lives, no other measurement of isolation begins on this machine.
 pub struct Alone {
     _file: Option<OwnedFd>,
 }

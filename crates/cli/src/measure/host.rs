@@ -1,4 +1,4 @@
-//! `bulkhead measure host`: what this machine lacks to run VMs under KVM.
+//! `bulkhead measure host`: the parts that this machine lacks to run VMs under KVM.
 
 use std::path::{Path, PathBuf};
 

@@ -139,7 +139,7 @@ fn plan(options: &IsolationOptions) -> Result<Options, Failure> {
     })
 }
 
-/// Refuses what this machine has no room for.
+/// Refuses tests for which this machine has no room.
 fn fit(tests: &[Test], limits: &Limits) -> Result<(), Failure> {
     for test in tests {
         for point in &test.points {

@@ -13,7 +13,7 @@ const STEPS: f64 = 1000.0;
 pub struct Bar(ProgressBar);
 
 impl Bar {
-    /// Says what is going to be measured.
+    /// Announces the measurement.
     pub fn new(options: &Options) -> Self {
         if !io::stderr().is_terminal() {
             return Self(ProgressBar::hidden());

@@ -4,7 +4,7 @@ use measure::isolation::words::{answer, beside, heading, interval, notes, verdic
 use measure::isolation::{ContextResult, Report, TestResult};
 use report::text::table;
 
-/// The answer and what it rests on.
+/// Returns the answer and the values on which it rests.
 pub fn report(report: &Report) -> String {
     let mut text = format!("{}\n", answer(report));
     for context in &report.contexts {

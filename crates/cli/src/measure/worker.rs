@@ -36,7 +36,7 @@ pub fn worker(options: &WorkerOptions) -> Result<Status, Failure> {
     })
 }
 
-/// Starts this program again, or what stands for it in a context.
+/// Starts this program again, or the program that stands for it in a context.
 pub struct Programs {
     /// This program.
     pub this: PathBuf,

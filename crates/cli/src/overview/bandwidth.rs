@@ -3,7 +3,7 @@
 use report::text::table;
 use system::plan::{Compensation, MemoryBudget, Plan};
 
-/// Returns who may access memory how much, and whose accesses count for credits, if some limit is set.
+/// Returns the limits of VMs and VCPUs on memory accesses, and those whose accesses count for credits, if some limit is set.
 pub(super) fn budgets(plan: &Plan) -> String {
     let Some(counter) = &plan.platform.bandwidth_counter else { return String::new() };
     let row = |vm: &str, vcpu: String, budget: MemoryBudget, credits: Option<Compensation>| {

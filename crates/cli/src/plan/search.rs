@@ -17,7 +17,7 @@ use crate::signals::Signals;
 /// Time between two lines of progress.
 const BETWEEN: Duration = Duration::from_millis(500);
 
-/// A plan, what the search did, and what is different from the old plan if there is one.
+/// A plan, the outcome of the search, and the differences from the old plan if there is one.
 pub struct Found {
     /// The plan.
     pub system: System,
@@ -118,7 +118,7 @@ fn has_help(errors: &Errors) -> bool {
     errors.entries().iter().any(|entry| entry.help.as_ref().is_some_and(ended))
 }
 
-/// Says what the search did.
+/// Returns the sentence about the outcome of the search.
 pub fn show(options: &PlanOptions, outcome: &Outcome) -> String {
     let slack = outcome
         .slack_ppm

@@ -78,7 +78,7 @@ pub fn beside(system: &System) -> Result<PathBuf, Failure> {
     Ok(file.with_extension(ending(system)))
 }
 
-/// Returns the ending of the name of what is written.
+/// Returns the ending of the name of the written file.
 pub fn ending(system: &System) -> &'static str {
     let boots = system.description.as_ref().is_none_or(|it| it.platform.value.boot.is_ok());
     if boots { "plan.dts" } else { "planned.toml" }

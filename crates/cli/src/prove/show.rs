@@ -4,7 +4,7 @@ use lab::amount::time;
 use report::proof::{Chain, ChainTimes, Proof, Responses, Run, Task, Traffic, Unproved};
 use report::text::table;
 
-/// Verdicts, one table of the tasks, evictions, budgets, and what does not hold.
+/// Returns verdicts, one table of the tasks, evictions, budgets, and failures.
 pub fn show(proof: &Proof) -> String {
     let compared = proof.without.is_some();
     let mut text = String::new();

@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 pub struct Steps(ProgressBar);
 
 impl Steps {
-    /// Nothing is done yet.
+    /// Begins; nothing is done yet.
     pub fn new() -> Self {
         if !io::stderr().is_terminal() {
             return Self(ProgressBar::hidden());

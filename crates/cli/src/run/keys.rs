@@ -12,7 +12,7 @@ pub struct Keys {
 /// The effect of keys.
 #[derive(Debug, Eq, PartialEq)]
 pub enum Pressed {
-    /// They go to the hypervisor.
+    /// The keys go to the hypervisor.
     Pass(Vec<u8>),
     /// The user leaves.
     Leave,

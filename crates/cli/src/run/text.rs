@@ -8,7 +8,7 @@ use report::text::table;
 use super::counts;
 use crate::check::chains;
 
-/// Tables of VMs, tasks and caches, and what is not well.
+/// Returns tables of VMs, tasks and caches, and the problems.
 pub fn text(summary: &Summary) -> String {
     let document = summary.document();
     let rows: Vec<_> = document.vms.iter().map(vm_row).collect();

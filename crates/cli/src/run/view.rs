@@ -35,7 +35,7 @@ impl View {
         self.write(&painted)
     }
 
-    /// Shows what was held back, because nothing has come for a while.
+    /// Shows the output that was held back, because nothing has come for a while.
     pub fn idle(&mut self) -> io::Result<()> {
         let held = self.painter.release();
         self.write(&held)
@@ -59,7 +59,7 @@ impl View {
 
 /// Finds labels at the start of lines. What may still become a label is held back.
 struct Painter {
-    /// Text at the start of a line, and what is shown for it.
+    /// Text at the start of a line, and the text that is shown for it.
     patterns: Vec<(Vec<u8>, Vec<u8>)>,
     held: Vec<u8>,
     within_line: bool,
@@ -114,7 +114,7 @@ impl Painter {
         out
     }
 
-    /// Decides on what was held back.
+    /// Decides on the text that was held back.
     fn release(&mut self) -> Vec<u8> {
         let held = std::mem::take(&mut self.held);
         let Some(&last) = held.last() else { return held };

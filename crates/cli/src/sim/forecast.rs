@@ -19,7 +19,7 @@ impl Forecast {
         Self { started: Instant::now(), until_ns, said: false }
     }
 
-    /// Says what is simulated.
+    /// Returns the text about the simulated time.
     pub fn text(&self) -> String {
         let length = amount(Duration::from_nanos(self.until_ns));
         format!("simulating {length}: the largest offset and two hyperperiods\n")

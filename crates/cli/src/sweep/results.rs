@@ -25,7 +25,7 @@ pub struct Results<'a> {
 }
 
 impl Results<'_> {
-    /// For people.
+    /// Returns the results as text for people.
     pub fn text(&self) -> String {
         let (names, lines) = self.summary.lines();
         let parameters = self.experiment.parameters().iter().map(String::as_str);
@@ -54,7 +54,7 @@ impl Results<'_> {
         }
     }
 
-    /// For machines.
+    /// Returns the results as a document for machines.
     pub fn document(&self) -> Value {
         let points: Vec<Value> =
             self.summary.points.iter().map(|point| self.point(point)).collect();

@@ -11,7 +11,7 @@ use ratatui::widgets::Paragraph;
 
 use super::lines::Look;
 
-/// The screen; what the terminal showed before comes back when this is dropped.
+/// The screen; the earlier content of the terminal comes back when this is dropped.
 pub struct Screen {
     terminal: DefaultTerminal,
     lines: Vec<(Look, String)>,

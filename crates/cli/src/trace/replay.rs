@@ -73,7 +73,7 @@ pub fn replay(options: &ReplayOptions, as_json: bool) -> Result<Status, Failure>
 struct Document {
     /// True if all decisions came out again.
     ok: bool,
-    /// True if the trace was not written to its end: what is missing was not replayed.
+    /// True if the trace was not written to its end: the missing events were not replayed.
     cut_off: bool,
     pcpus: Vec<PcpuDocument>,
 }

@@ -1,4 +1,4 @@
-//! The jobs that guests marked, with what cachescope measured of each.
+//! The jobs that guests marked, with the measurements of cachescope for each.
 
 use serde::Deserialize;
 

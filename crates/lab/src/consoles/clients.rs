@@ -1,4 +1,4 @@
-//! The clients of all VMs, and what they have still to get.
+//! The clients of all VMs, and the output that they have still to get.
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read};
@@ -50,7 +50,7 @@ struct Client {
 }
 
 impl Clients {
-    /// Nobody has come yet to these many VMs.
+    /// Makes the clients of `vms` VMs; nobody has come yet.
     pub fn new(vms: usize) -> Self {
         Self { histories: vec![VecDeque::new(); vms], clients: Vec::new(), input: None }
     }
@@ -66,14 +66,14 @@ impl Clients {
         self.clients.retain(|client| !client.gone);
     }
 
-    /// Takes what clients type from now on.
+    /// Takes the input of clients from now on.
     pub fn listen(&mut self, input: impl FnOnce() -> Input) {
         if self.input.is_none() {
             self.input = Some(input());
         }
     }
 
-    /// Takes who wants to see a VM. Returns true if somebody has to wait, because this process has no descriptor left.
+    /// Takes the clients of a VM. Returns true if a client has to wait, because this process has no descriptor left.
     fn accept(&mut self, vm: usize, listener: &UnixListener) -> bool {
         loop {
             let socket = match listener.accept() {
@@ -91,7 +91,7 @@ impl Clients {
         }
     }
 
-    /// Sends what waits, and passes on what was typed. Returns true if something was.
+    /// Sends the output that waits, and passes the input on. Returns true if there was input.
     fn attend(&mut self) -> bool {
         let mut typed = false;
         for client in &mut self.clients {
@@ -104,7 +104,7 @@ impl Clients {
         typed
     }
 
-    /// The sockets, with what is to be waited for.
+    /// Returns the sockets, with the events to wait for.
     fn wanted(&self) -> Vec<(Arc<UnixStream>, PollFlags)> {
         let each = self.clients.iter().map(|client| {
             let mut flags = PollFlags::empty();
@@ -136,7 +136,7 @@ impl Client {
         }
     }
 
-    /// Types what the client has written. Returns true if there was something.
+    /// Passes the input of the client on. Returns true if there was some.
     fn read(&mut self, input: &Input) -> bool {
         if !self.talks || self.gone {
             return false;

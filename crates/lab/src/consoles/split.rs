@@ -76,7 +76,7 @@ impl Split {
         }
     }
 
-    /// Looks for a label in what a line starts with.
+    /// Looks for a label in the start of a line.
     fn decide(&mut self, held: Vec<u8>) {
         // The VM that is shown alone can print anything, also labels of others.
         let hypervisor = self.labels.len() - 1;

@@ -30,7 +30,7 @@ impl Host {
         None
     }
 
-    /// As [`Host::new`].
+    /// Refuses as [`Host::new`] does.
     pub fn start(
         &mut self,
         system: &System,

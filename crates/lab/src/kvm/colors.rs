@@ -75,7 +75,7 @@ pub struct ColoredVm {
     pub pages: u64,
     /// The most pages that lay at the same time in frames of other colours.
     pub lost: u64,
-    /// When the first of them was seen, from the start.
+    /// The time at which the first of them was seen, from the start.
     pub lost_at_ms: Option<u64>,
 }
 

@@ -24,7 +24,7 @@ pub fn chains(with: &Verdict, without: Option<&Verdict>) -> Vec<Chain> {
     with.chains.iter().enumerate().map(chain).collect()
 }
 
-/// Adds what a trace shows to the chains.
+/// Adds the observations in a trace to the chains.
 pub fn add(
     chains: &mut [Chain],
     system: &System,

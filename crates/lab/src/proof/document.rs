@@ -28,7 +28,7 @@ pub struct Document<'a> {
     with: Option<RunDocument<'a>>,
     budgets: Vec<BudgetDocument<'a>>,
     files: Vec<FileDocument<'a>>,
-    /// By what and when it was made.
+    /// The origin of the document.
     made: Made,
     errors: [(); 0],
 }
@@ -175,7 +175,7 @@ struct FileDocument<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// All of a proof; `report`: where its page is, if it is written.
+    /// Returns the document of a proof; `report`: the path of its page, if it is written.
     pub fn new(proof: &'a Proof, report: Option<String>) -> Self {
         let vm = |index: usize| proof.vms.get(index).map_or("", |vm| vm.name.as_str());
         let tasks = proof.tasks.iter().map(|task| TaskDocument {

@@ -151,7 +151,7 @@ impl Evidence<'_> {
         })
     }
 
-    /// Returns the names of what tasks share.
+    /// Returns the names of the resources that tasks share.
     fn resources(&self) -> Vec<&str> {
         let resources = self.system.description.iter().flat_map(|it| &it.resources);
         resources.map(|it| it.name.value.as_str()).collect()

@@ -66,7 +66,7 @@ impl Executed {
 }
 
 impl<'a> Prepared<'a> {
-    /// Builds the image, and finds what is needed to run it.
+    /// Builds the image, and finds the programs and files to run it.
     pub fn new(
         system: &'a System,
         found: &Found,

@@ -47,7 +47,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// Returns true if nothing of somebody else is lost with what is at a place.
+    /// Returns true if nothing of somebody else is lost with the file or folder at a place.
     fn is_ours(self, place: &Path) -> bool {
         let is_empty = || fs::read_dir(place).is_ok_and(|mut it| it.next().is_none());
         match self {

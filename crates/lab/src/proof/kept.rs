@@ -84,7 +84,7 @@ impl Kept {
     }
 }
 
-/// Removes what Coq compiled of the proofs in this folder, so that `make` there depends on nothing that was kept.
+/// Removes the files that Coq compiled of the proofs in this folder, so that `make` there depends on nothing that was kept.
 pub fn remove_compiled(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

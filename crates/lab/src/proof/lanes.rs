@@ -136,7 +136,7 @@ fn vcpu_lane(trace: &Trace, pcpu: usize, id: VcpuId, window: &Window) -> Lane {
     Lane { kind: LaneKind::Vcpu, name, spans, marks: Vec::new() }
 }
 
-/// From when to when a VCPU waited for accesses, in ticks.
+/// Returns the times for which a VCPU waited for accesses: start and end of each, in ticks.
 fn throttled(trace: &Trace, pcpu: usize, id: VcpuId) -> Vec<(u64, u64)> {
     let mut found = Vec::new();
     let (mut over, mut since) = (false, None);

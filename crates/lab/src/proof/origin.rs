@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::hypervisor::Found;
 use crate::made::Made;
 
-/// Commands, digests of what was read, and settings.
+/// Returns commands, digests of the files that were read, and settings.
 pub fn origin(
     options: &Options,
     evidence: &Evidence,
@@ -135,7 +135,7 @@ fn commands(
     commands
 }
 
-/// As a shell takes it for one word.
+/// Returns a text as a shell takes it for one word.
 fn quoted(text: &str) -> String {
     match text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=,:+".contains(c)) {
         true => text.to_owned(),
@@ -143,7 +143,7 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// The digest of what is loaded of the `hypervisor`: its file also says in which folder it was built.
+/// Returns the digest of the loaded parts of the `hypervisor`: its file also says in which folder it was built.
 fn loaded(hypervisor: &Path) -> Result<File, Failure> {
     let memory = Hypervisor::read(hypervisor)?;
     Ok(File {

@@ -23,7 +23,7 @@ pub enum End {
     Itself,
     /// The user left the console.
     Left,
-    /// Somebody who did not want to wait for the end of QEMU.
+    /// A user ended it, who did not want to wait for the end of QEMU.
     Interrupted,
 }
 
@@ -111,7 +111,7 @@ impl Summary {
         self.end
     }
 
-    /// Returns the verdicts on the run, its VMs, tasks and chains, and on what was recorded.
+    /// Returns the verdicts on the run, its VMs, tasks and chains, and on the recording.
     pub fn rows(&self) -> Vec<Row> {
         let mut rows = vec![Row::new(Rule::Run, "run").fails_if(self.broken_off())];
         rows.extend(self.known.vms.iter().map(|vm| self.vm(vm)));
@@ -249,7 +249,7 @@ pub struct Document {
     /// The trace, if one was recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Recorded>,
-    /// By what and when the document was made.
+    /// The origin of the document.
     pub made: Made,
 }
 
@@ -270,9 +270,9 @@ pub struct VmDocument {
     pub interrupts: Option<u64>,
     /// Lines of output.
     pub lines: u64,
-    /// When the first of them came, from the start of QEMU, in time of this host.
+    /// The time at which the first of them came, from the start of QEMU, in time of this host.
     pub first_line_ms: Option<u64>,
-    /// When the last of them came.
+    /// The time at which the last of them came.
     pub last_line_ms: Option<u64>,
     /// Its tasks.
     pub tasks: Vec<Task>,
@@ -304,7 +304,7 @@ fn hidden(vm: &Vm) -> Option<String> {
     vm.hidden.then(why)
 }
 
-/// A part of what QEMU says once, in deterministic time, when all CPUs wait and only input could wake one.
+/// A part of the message of QEMU, once in deterministic time, when all CPUs wait and only input could wake one.
 const NO_TIMER: &str = "icount sleep disabled and no active timers";
 
 /// Returns the messages of QEMU, but for those that the summary has by itself: that it was asked to end, and that all CPUs wait.
@@ -314,7 +314,7 @@ fn messages(outcome: &Outcome) -> String {
     lines.filter(|line| !known.iter().any(|it| line.contains(it))).collect::<Vec<_>>().join("\n")
 }
 
-/// By the hypervisor's report; without one, by what it said when the VM ended.
+/// Returns the state by the hypervisor's report; without one, by its message at the end of the VM.
 fn state(vm: &Vm, ready: bool) -> &str {
     match (&vm.report, &vm.ended) {
         (Some(report), _) => &report.state,

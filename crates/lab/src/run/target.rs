@@ -34,7 +34,7 @@ impl Target {
         Ok(Self { to, scratch })
     }
 
-    /// Returns the file, and what it contains.
+    /// Returns the file, and the kind of its content.
     pub fn file(&self) -> Option<(&Path, What)> {
         self.to.as_ref().map(|(path, what)| (path.as_path(), *what))
     }

@@ -9,7 +9,7 @@ use crate::chains::Watch;
 /// A task: PCPU, VCPU and task, as the simulator counts them.
 pub type Key = (usize, usize, usize);
 
-/// Sees what another observer sees, and follows the data of chains.
+/// Sees the events that another observer sees, and follows the data of chains.
 #[derive(Debug)]
 pub struct Following<'w, O> {
     /// The other observer.

@@ -1,4 +1,4 @@
-//! Writes what happens in a simulation as a trace.
+//! Writes the events of a simulation as a trace.
 
 use std::io::{self, Write};
 

@@ -251,7 +251,7 @@ struct Run {
     unseen: bool,
     times: String,
     vms: Vec<RunVm>,
-    /// Those of runs that were recorded.
+    /// The chains of runs that were recorded.
     #[serde(default)]
     chains: Vec<RunChain>,
 }

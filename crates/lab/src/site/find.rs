@@ -31,7 +31,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// The same with the paths at which it will be in the site.
+    /// Returns the same with the paths at which it will be in the site.
     pub fn linked(mut self) -> Self {
         let folder = format!("results/{}", self.entry.id);
         self.entry.document = format!("{folder}/results.json");

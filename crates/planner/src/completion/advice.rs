@@ -32,7 +32,7 @@ use trials::{Help, Trials};
 const TASKS_MAX: usize = 100;
 /// Budgets and execution times change in steps of this.
 const STEP: u64 = 1_000;
-/// By these percentages execution times of large systems are shorter.
+/// Percentages by which execution times of large systems are shorter.
 const PERCENT: [u64; 7] = [5, 10, 15, 20, 30, 50, 75];
 /// Shorter periods that are tried are halves, thirds, ... of the given one.
 const PARTS: std::ops::RangeInclusive<u64> = 2..=10;

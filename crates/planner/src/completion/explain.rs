@@ -1,4 +1,4 @@
-//! Explanations why there is no plan, and what would help.
+//! Explanations why there is no plan, and help.
 
 use std::cmp::Reverse;
 
@@ -61,7 +61,7 @@ pub(super) fn tasks(system: &System, help: &Help<'_>) -> Errors {
     }
 }
 
-/// Not even the memory of a VM has room in the colours that are free.
+/// Returns the message if not even the memory of a VM has room in the colours that are free.
 fn memory(
     system: &System,
     problem: &Problem,
@@ -228,7 +228,7 @@ pub(super) fn ended(system: &System, obstacle: Obstacle, candidates: u64) -> Err
     }
 }
 
-/// The search found no candidate that holds: what the best one misses.
+/// Returns the message where the search found no candidate that holds: it says what the best one misses.
 pub(super) fn missed(system: &System, missed: &Missed, help: &Help<'_>) -> Errors {
     let vms: Vec<usize> =
         (0..system.vms.len()).filter(|&vm| system.vms[vm].processor_open()).collect();
@@ -239,7 +239,7 @@ pub(super) fn missed(system: &System, missed: &Missed, help: &Help<'_>) -> Error
     }
 }
 
-/// Says what the best candidate misses.
+/// Returns the message about the deadline that the best candidate misses.
 pub(super) fn miss(system: &System, missed: &Missed) -> Diagnostic {
     let searched = format!("no plan was found among {} candidates", missed.candidates);
     let Some(late) = missed.best.as_deref().and_then(|best| Latest::of(system, best)) else {
@@ -253,8 +253,8 @@ pub(super) fn miss(system: &System, missed: &Missed) -> Diagnostic {
     }
 }
 
-/// The same where the search began with an old plan: what that misses comes first, because changes
-/// of it can make others late.
+/// Returns the same where the search began with an old plan: the deadline that this misses comes first, because
+/// changes of it can make others late.
 pub(super) fn miss_from(system: &System, old: &System, missed: &Missed) -> Diagnostic {
     let best = missed.best.as_deref().and_then(|best| Latest::of(system, best));
     let (Some(first), Some(best)) = (Latest::of(system, old), best) else {
@@ -288,7 +288,7 @@ struct Latest {
 }
 
 impl Latest {
-    /// Finds it in what a description was completed to; `None` if none is late.
+    /// Finds it in the completed description; `None` if none is late.
     fn of(system: &System, complete: &System) -> Option<Self> {
         let Some((vcpu, task)) = latest(complete) else { return Self::chain(system, complete) };
         let by = match task.wcrt_ns {
@@ -334,7 +334,7 @@ fn latest(system: &System) -> Option<(VcpuVerdict, TaskVerdict)> {
     tasks.filter(|(_, task)| !task.ok).max_by_key(|(_, task)| over(task))
 }
 
-/// No plan can hold, whatever is decided.
+/// Returns the message for a system for which no plan can hold.
 pub(super) fn certain(system: &System, certificate: &Certificate, help: &Help<'_>) -> Diagnostic {
     let mistake = cannot_plan(format!("no plan can hold: {}", sentence(system, certificate)));
     let mistake = match *certificate {

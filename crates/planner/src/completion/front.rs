@@ -34,7 +34,7 @@ pub struct Point {
     pub system: System,
     /// Processor time of all VCPUs, in millionths of a PCPU: less is better.
     pub total_ppm: u64,
-    /// By how much all execution times can grow, in millionths: more is better.
+    /// The part by which all execution times can grow, in millionths: more is better.
     pub slack_ppm: u64,
     /// Memory accesses that open limits allow in a second, all or those of a VM: more is better.
     pub accesses: Option<u128>,

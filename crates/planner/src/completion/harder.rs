@@ -1,4 +1,4 @@
-//! Plans of harder systems: what holds there holds here, too. A search is led by numbers that differ
+//! Plans of harder systems: a plan that holds there holds here, too. A search is led by numbers that differ
 //! from system to system, so it may find a plan of a harder system and miss it here.
 
 use std::cell::RefCell;
@@ -13,7 +13,7 @@ use super::whole::certificate::certificate;
 use super::whole::{self, Request, longer};
 use super::{HEAVIER_MAX, staged, verdict};
 
-/// By this part execution times are longer, in millionths.
+/// The part by which execution times are longer, in millionths.
 const LONGER: u64 = 250_000;
 
 /// Returns a plan of one of some harder systems.

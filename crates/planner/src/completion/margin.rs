@@ -1,4 +1,4 @@
-//! A margin: what is planned is enough for execution times and accesses that are longer and more than described.
+//! A margin: the plan is enough for execution times and accesses that are longer and more than described.
 
 use system::description::System;
 use verdict::scale;

@@ -1,4 +1,4 @@
-//! From an old plan to a better one, or to one that holds, by few changed decisions.
+//! The search from an old plan to a better one, or to one that holds, by few changed decisions.
 //!
 //! All plans that one change makes of the old one are judged, then all that one more change makes
 //! of the best of these, and so on. Budget and period of a VCPU are one decision. A plan says
@@ -256,7 +256,7 @@ impl<'a> Walk<'a> {
 }
 
 impl State {
-    /// Those that hold come first, the best of them before the others.
+    /// States that hold come first, the best of them before the others.
     fn order(&self, other: &Self) -> std::cmp::Ordering {
         let lateness = |it: &Self| it.lateness.map_or((0, 0), |it| (it.sum + 1, it.worst));
         lateness(self).cmp(&lateness(other)).then_with(|| self.cost.cmp(&other.cost))

@@ -1,4 +1,4 @@
-//! Given limits of memory accesses that are below what the tasks behind them make.
+//! Given limits of memory accesses that are below the accesses of the tasks behind them.
 
 use system::description::{Amount, Bandwidth, System};
 use system::diagnostic::Diagnostic;

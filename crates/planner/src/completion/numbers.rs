@@ -18,7 +18,7 @@ use super::{Objective, Obstacle, attempt, staged, verdict};
 
 /// Combinations that are planned step by step, for up to 100 tasks; fewer for more.
 const STAGED_MAX: usize = 48;
-/// At least as many are.
+/// Least number of combinations that are planned step by step.
 const STAGED_MIN: usize = 5;
 /// Combinations that are searched, if none of the others holds.
 const SEARCHED_MAX: usize = 6;

@@ -27,13 +27,13 @@ pub enum Objective {
 /// Weights of objectives: 0 for those that do not count.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Weights {
-    /// Of [`Objective::LeastTime`].
+    /// Weight of [`Objective::LeastTime`].
     pub time: u32,
-    /// Of [`Objective::MostSlack`].
+    /// Weight of [`Objective::MostSlack`].
     pub slack: u32,
-    /// Of [`Objective::FewestPcpus`].
+    /// Weight of [`Objective::FewestPcpus`].
     pub pcpus: u32,
-    /// Of [`Objective::MostBandwidth`], with the VM.
+    /// Weight of [`Objective::MostBandwidth`], after the VM.
     pub bandwidth: Option<(usize, u32)>,
 }
 

@@ -23,7 +23,7 @@ pub(super) type At = (usize, usize);
 pub(super) struct Crowd {
     /// The PCPUs that they can share.
     pub pcpus: usize,
-    /// The VCPUs, by VM and index, and what they need.
+    /// The VCPUs, by VM and index, and the budgets that they need.
     pub needs: Vec<(usize, usize, Budget)>,
 }
 

@@ -1,11 +1,11 @@
 //! Parts in per cent.
 
-/// Shows millionths in per cent, rounded down: what there is.
+/// Shows millionths in per cent, rounded down: for parts that there are.
 pub(super) fn tenths(ppm: u64) -> String {
     format!("{}.{} %", ppm / 10_000, ppm / 1_000 % 10)
 }
 
-/// Shows millionths in per cent, rounded up: what is needed.
+/// Shows millionths in per cent, rounded up: for parts that are needed.
 pub(super) fn tenths_up(ppm: u64) -> String {
     tenths(ppm.div_ceil(1_000).saturating_mul(1_000))
 }

@@ -112,7 +112,7 @@ fn divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { divisor(b, a % b) }
 }
 
-/// With this period for the open VCPUs of a VM.
+/// Returns the system with this period for the open VCPUs of a VM.
 pub(super) fn set(system: &System, vm: usize, period: Duration) -> System {
     let mut changed = system.clone();
     for server in changed.vms[vm].vcpus.iter_mut().filter_map(|vcpu| vcpu.server.as_mut()) {

@@ -15,7 +15,7 @@ use crate::{Coloring, Error, Evaluator, Setting, Slot, Task, Test, Vm, mask};
 const ALONE: Duration = Duration(1_000_000);
 /// Budgets are multiples of this.
 const GRAIN: u64 = 1_000;
-/// They are multiples of ticks of the counter, too, if that needs no coarser grain.
+/// Budgets are multiples of ticks of the counter, too, if that needs no coarser grain than this.
 const COARSE: u64 = 20_000;
 
 /// The open parts of a description.
@@ -103,7 +103,7 @@ pub(super) fn most_waits(system: &System) -> u64 {
     system.vms.iter().map(description::Vm::lock_waits).max().unwrap_or(0)
 }
 
-/// Returns the grain of budgets, and what is added to each for the ticks of the counter: the
+/// Returns the grain of budgets, and the time that is added to each for the ticks of the counter: the
 /// hypervisor rounds down.
 pub(super) fn grain(system: &System) -> (Duration, Duration) {
     let ticks = system.platform.value.counter.map_or(1, |counter| counter.common_period().0);

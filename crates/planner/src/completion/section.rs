@@ -7,7 +7,7 @@ use verdict::{TaskVerdict, Verdict};
 use super::change::exact;
 use super::verdict;
 
-/// Rounds of [`needed`]: what the hypervisor takes grows with what it may take, but by less.
+/// Rounds of [`needed`]: the time of the hypervisor grows with the time that it may take, but by less.
 const ROUNDS: usize = 16;
 
 /// Returns the least `section_overhead` that was found with which no VCPU of a complete description

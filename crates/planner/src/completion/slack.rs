@@ -1,6 +1,6 @@
-//! From a plan to one whose execution times can grow.
+//! The search from a plan to one whose execution times can grow.
 //!
-//! Three things want what tasks leave: the tasks themselves, in case they take longer; VMs whose
+//! Three things want the time that tasks leave: the tasks themselves, in case they take longer; VMs whose
 //! limits of memory accesses are open; and VCPUs of the background. Limits are therefore as large
 //! as a slack of [`TARGET`] allows, or of half of what is possible if that is less; and where a
 //! VCPU of the background is on a PCPU, half of the time that tasks do not need there stays free.
@@ -139,7 +139,7 @@ fn one_by_one(
     (best, slack)
 }
 
-/// Returns the plan with budgets as large as PCPUs allow, in proportion to what they are.
+/// Returns the plan with budgets as large as PCPUs allow, in proportion to the old ones.
 fn filled(least: &System, open: &Open) -> System {
     let mut filled = least.clone();
     let weights = full(least);
@@ -149,7 +149,7 @@ fn filled(least: &System, open: &Open) -> System {
     filled
 }
 
-/// Returns the weights of budgets as they are, and what each PCPU allows.
+/// Returns the weights of budgets as they are, and the share that each PCPU allows.
 fn full(least: &System) -> Weights {
     let caps = (0..least.platform.value.cpus.len()).map(|pcpu| cap(least, pcpu)).collect();
     Weights { caps, ..weights_of(least) }

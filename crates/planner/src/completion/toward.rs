@@ -1,4 +1,4 @@
-//! From a plan to one that is better by an objective.
+//! The search from a plan to one that is better by an objective.
 
 use system::description::System;
 

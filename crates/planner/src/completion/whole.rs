@@ -98,7 +98,7 @@ pub(super) fn search(
     search_or(system, decided, complete, request, None)
 }
 
-/// The same, but where nothing is found and `before` has nothing either, VCPUs of a PCPU may have any
+/// Searches like [`search`], but where nothing is found and `before` has nothing either, VCPUs of a PCPU may have any
 /// order that is not given.
 pub(super) fn search_or(
     system: &System,
@@ -163,7 +163,7 @@ struct Search<'j, 'a> {
     holding: Vec<System>,
     /// The others that are closest to holding.
     pool: Vec<(Lateness, Candidate)>,
-    /// The same where budgets follow from all else.
+    /// The same for structures, in which budgets follow from all else.
     structures: Vec<(System, Need)>,
 }
 

@@ -9,7 +9,7 @@ use crate::Demand;
 pub struct Allocation {
     /// Colours of each VCPU: `sigma_i`.
     pub colors: Vec<usize>,
-    /// Sum of what they need: `U(k)`.
+    /// Sum of their needs: `U(k)`.
     pub total: Share,
 }
 

@@ -1,4 +1,4 @@
-//! Sets of tasks of a VM, and what a VCPU with one of them needs.
+//! Sets of tasks of a VM, and the need of a VCPU with one of them.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -23,7 +23,7 @@ pub const UNFIT: u64 = 100 * WHOLE;
 pub enum Effort {
     /// Only those with the least utilisation are tried: [`UNFIT`] says enough.
     Little,
-    /// If those do not do, others are.
+    /// Others are tried, too, if those are not enough.
     Much,
 }
 
@@ -36,12 +36,12 @@ pub struct Block(usize);
 struct Curve {
     mask: Mask,
     slot: Slot,
-    /// By number of colours, the part of a processor in units of [`WHOLE`]: a lower bound until the
+    /// The part of a processor in units of [`WHOLE`], by number of colours: a lower bound until the
     /// part is known. [`NEVER`] if no part is enough.
     shares: Vec<u64>,
-    /// By number of colours, the known results.
+    /// The known results, by number of colours.
     points: Vec<Option<Known>>,
-    /// By number of colours, true if the colours with the least utilisation are not sufficient.
+    /// True if the colours with the least utilisation are not sufficient, by number of colours.
     unfit: Vec<bool>,
     plain: Vec<Known>,
 }
@@ -57,7 +57,7 @@ pub struct Blocks<'a> {
     costs: Vec<Costs>,
     tables: HashMap<Mask, Rc<Table>>,
     rates: Rates,
-    /// By tasks, and by the first VCPU that is equivalent.
+    /// The blocks, by tasks and by the first VCPU that is equivalent.
     known: HashMap<(Mask, usize), Block>,
     curves: Vec<Curve>,
     effort: Effort,
@@ -248,7 +248,7 @@ impl<'a> Blocks<'a> {
         };
     }
 
-    /// Finds out what the block needs with up to `most` colours.
+    /// Finds the needs of the block with up to `most` colours.
     pub fn evaluate_up_to(&mut self, block: Block, most: usize) {
         for colors in 0..=most {
             while !self.is_settled(block, colors, Effort::Much) {
@@ -300,7 +300,7 @@ impl<'a> Blocks<'a> {
         Some(Rc::new(Point { budget, sets }))
     }
 
-    /// The same with other colours than those with the least utilisation.
+    /// Returns the same with other colours than those with the least utilisation.
     fn other_colors(&mut self, block: Block, colors: usize, most: Duration) -> Known {
         if *self.vm.coloring() != Coloring::Own {
             return None;

@@ -6,9 +6,9 @@ use crate::{Mask, Setting, Task, indices};
 /// Parts of a processor that tasks need, in units of [`WHOLE`], rounded down.
 #[derive(Debug)]
 pub struct Rates {
-    /// By task and number of colours, from 1: the part that it executes.
+    /// The part that a task executes, by task and number of colours, from 1.
     executions: Vec<Vec<u64>>,
-    /// By task: the part for loading one colour again.
+    /// The part for loading one colour again, by task.
     reloads: Vec<u64>,
 }
 

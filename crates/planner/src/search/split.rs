@@ -92,7 +92,7 @@ fn cheapest(
     least.1.map(|colors| (least.0, colors))
 }
 
-/// Returns about what a task needs.
+/// Returns about the need of a task.
 fn share(task: &Task) -> u128 {
     Share::up(task.wcet(1), task.period()).0
 }

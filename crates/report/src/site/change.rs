@@ -50,11 +50,11 @@ pub enum What {
     },
     /// The task or the time of a chain was not there before.
     Added,
-    /// It is not there any more.
+    /// The task or chain is not there any more.
     Removed,
 }
 
-/// Returns for each result of a system, in the order of time, what changed.
+/// Returns the changes of each result of a system, in the order of time.
 pub fn changes(entries: &[&Entry]) -> Vec<Vec<Change>> {
     let mut of_kind: BTreeMap<&str, &Entry> = BTreeMap::new();
     let mut bounds: BTreeMap<&Subject, Bound> = BTreeMap::new();

@@ -19,7 +19,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 6] =
         [Self::Prove, Self::Run, Self::Check, Self::Measure, Self::Reproduce, Self::Sweep];
 
@@ -48,9 +48,9 @@ pub struct Entry {
     pub id: String,
     /// The command that made it.
     pub kind: Kind,
-    /// The name of the system; of others, what was measured.
+    /// The name of the system; for other results, the thing that was measured.
     pub name: String,
-    /// When it was made.
+    /// The time at which it was made.
     pub time: u64,
     /// False if the result does not say when it was made, and `time` is that of its file.
     pub dated: bool,
@@ -130,7 +130,7 @@ pub struct Timed {
 /// The statement of a result about a bound.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Bound {
-    /// Nothing: there was no analysis.
+    /// There was no analysis, and so no statement.
     #[default]
     NotStated,
     /// The analysis has none.

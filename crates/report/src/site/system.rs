@@ -18,7 +18,7 @@ use crate::proof::page::units::{count, counted, percent};
 /// Most tasks and times of chains that have a section.
 const SUBJECTS_MAX: usize = 200;
 
-/// Returns where the page of a system is. Names that differ have other pages, whatever is in them.
+/// Returns the path of the page of a system. Different names have different pages, whatever characters are in them.
 pub fn path(name: &str) -> String {
     let digest: String =
         Sha256::digest(name.as_bytes()).iter().take(4).map(|it| format!("{it:02x}")).collect();
@@ -172,7 +172,7 @@ const TASK: [&str; 8] = [
     "changed",
 ];
 
-/// As [`TASK`]: chains have limits in place of deadlines, and no jobs.
+/// Headings like [`TASK`] for chains, which have limits in place of deadlines, and no jobs.
 const CHAIN: [&str; 8] = {
     let mut columns = TASK;
     columns[2] = ">limit";

@@ -69,7 +69,7 @@ fn descriptor(rule: Rule) -> Value {
     })
 }
 
-/// A difference may be what was wanted.
+/// Returns the level of a verdict that fails: a difference may be wanted.
 fn level(rule: Rule) -> &'static str {
     if rule == Rule::Difference { "note" } else { "error" }
 }

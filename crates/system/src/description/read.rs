@@ -202,7 +202,7 @@ fn platform(at: &Fields<'_>, folder: &Path) -> Option<(Located<Platform>, Hyperv
     Some((platform?, hypervisor))
 }
 
-/// Returns the platform, with what `[platform.bandwidth]` says instead of it.
+/// Returns the platform, with the values of `[platform.bandwidth]` in place of its own.
 fn counter(table: &Fields<'_>, platform: Option<Located<Platform>>) -> Option<Located<Platform>> {
     let Some(own) = table.table("bandwidth") else { return platform };
     let Located { value: mut platform, place } = platform?;
@@ -212,7 +212,7 @@ fn counter(table: &Fields<'_>, platform: Option<Located<Platform>>) -> Option<Lo
     Some(Located { value: platform, place })
 }
 
-/// Returns the platform, with what `[platform.overheads]` says instead of it.
+/// Returns the platform, with the values of `[platform.overheads]` in place of its own.
 fn overheads(table: &Fields<'_>, platform: Option<Located<Platform>>) -> Option<Located<Platform>> {
     let Some(own) = table.table("overheads") else { return platform };
     let Located { value: mut platform, place } = platform?;

@@ -61,7 +61,7 @@ pub(super) fn read(at: &Fields<'_>, ends: Ends<'_>, resources: &Known) -> Option
     })
 }
 
-/// `extra_colors`, and what has a meaning only with them.
+/// Reads `extra_colors`, and the keys that have a meaning only with it.
 fn extra(at: &Fields<'_>, vllc: bool) -> Option<Extra> {
     let colors = at.colors("extra_colors");
     let memory = at.quantity::<Bytes>("extra_memory");

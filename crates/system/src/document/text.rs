@@ -17,7 +17,7 @@ pub(crate) struct Document<'t> {
     mistakes: RefCell<Vec<Diagnostic>>,
     /// True if the syntax is broken, so that parts of the text may be missing.
     broken: bool,
-    /// Headers of tables that were there before, each with what is said about the first time that one is given again.
+    /// Headers of tables that were there before, each with the message about the first time that one is given again.
     repeated: Vec<(String, Diagnostic)>,
     /// Names of lists of tables that have a header of one table, such as `vm.task`.
     lone: RefCell<Vec<String>>,

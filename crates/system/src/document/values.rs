@@ -42,7 +42,7 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// Returns the text of a key for comparisons; what is wrong with it is not reported.
+    /// Returns the text of a key for comparisons; mistakes in it are not reported.
     pub fn peek(&self, key: &'static str) -> Option<Located<String>> {
         let value = self.value(key)?;
         Some(self.located(value, value.get_ref().as_str()?.to_owned()))
@@ -62,7 +62,7 @@ impl<'t> Fields<'t> {
         None
     }
 
-    /// Returns the number of a key for comparisons; what is wrong with it is not reported.
+    /// Returns the number of a key for comparisons; mistakes in it are not reported.
     pub fn peek_number(&self, key: &'static str) -> Option<Located<u64>> {
         let value = self.value(key)?;
         let integer = value.get_ref().as_integer()?;

@@ -1,4 +1,4 @@
-//! Device tree source: the writer, and a reader for what plans need of it.
+//! Device tree source: the writer, and a reader for the part that plans need.
 
 mod lexer;
 mod parser;

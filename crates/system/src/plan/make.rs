@@ -1,4 +1,4 @@
-//! Makes a plan: decides what the description leaves open, and keeps and checks what it gives.
+//! Makes a plan: decides the open parts of the description, and keeps and checks the given ones.
 
 mod boot;
 mod channels;

@@ -1,4 +1,4 @@
-//! From the plan to its device tree.
+//! Writes the device tree of a plan.
 
 mod bandwidth;
 mod channels;

@@ -39,7 +39,7 @@ pub fn tasks(comparison: &Comparison, header: &Header, sides: [&str; 2]) -> Opti
     (!rows.is_empty()).then(|| table(&heading, &rows))
 }
 
-/// All VCPUs: what they got, and used of their budgets.
+/// Returns the table of all VCPUs: their processor time, and the used parts of their budgets.
 pub fn vcpus(comparison: &Comparison, header: &Header, sides: [&str; 2]) -> Option<String> {
     let row = |vcpu: &VcpuComparison| {
         let server = header.vcpu(vcpu.vcpu).and_then(|it| it.server.as_ref());

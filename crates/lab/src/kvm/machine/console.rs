@@ -39,7 +39,7 @@ impl Console {
         format!("{HYPERVISOR_LABEL}ready ({} VMs under KVM)\n", self.vms.len())
     }
 
-    /// Returns whole lines about what happened.
+    /// Returns whole lines about the news.
     pub fn tell(&mut self, news: News) -> String {
         let width = self.width;
         match news {

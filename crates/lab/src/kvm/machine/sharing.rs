@@ -23,7 +23,7 @@ pub fn sharing(plan: &Plan) -> Sharing {
     Sharing { resources: resources.collect(), vcpus: vcpus.collect() }
 }
 
-/// As the hypervisor has it: a VCPU that may be in no section may enter none.
+/// Returns the limit as the hypervisor has it: a VCPU that may be in no section may enter none.
 fn rate(vcpu: &Vcpu) -> Option<Rate> {
     let (interval, early) = (vcpu.entries.interval.0, vcpu.entries.early.0);
     (vcpu.hold.0 > 0).then(|| Rate::new(Duration(interval.max(1)), Duration(early + 1)))

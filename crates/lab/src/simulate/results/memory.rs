@@ -16,16 +16,16 @@ pub struct Memory {
     pub shared: bool,
     /// Accesses that it made.
     pub accesses: u64,
-    /// For how long it would have run, but waited for accesses.
+    /// The time for which it would have run, but waited for accesses.
     pub throttled_ns: u64,
     /// The same as a part of the simulated time, in millionths.
     pub throttled_ppm: u64,
-    /// For how long its accesses waited for those of other PCPUs.
+    /// The time for which its accesses waited for those of other PCPUs.
     pub delayed_ns: u64,
 }
 
 impl Memory {
-    /// Of a VCPU of the model, after the time `now_ns`.
+    /// Returns the results of a VCPU of the model, after the time `now_ns`.
     pub(super) fn new(
         model: &Model,
         vcpu: &sim::Vcpu,

@@ -1,4 +1,4 @@
-//! When the jobs of tasks were complete.
+//! The times at which the jobs of tasks were complete.
 
 use model::Model;
 use serde::Serialize;

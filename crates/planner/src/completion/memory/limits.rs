@@ -53,7 +53,7 @@ impl Limits {
         system
     }
 
-    /// One access in each period.
+    /// Returns the system with limits of one access in each period.
     pub(super) fn least(&self, system: &System) -> System {
         self.with(system, &vec![1; self.owners.len()])
     }
@@ -146,7 +146,7 @@ impl Limits {
         self.grown_in(system, &(0..self.owners.len()).collect::<Vec<_>>(), fits)
     }
 
-    /// The same, with those of one VM only.
+    /// Returns the same with larger limits of one VM only.
     pub fn grown_first(
         &self,
         system: &System,
@@ -174,7 +174,7 @@ impl Limits {
         own.map(|(it, period)| u128::from(it) * SECOND / u128::from(period.0.max(1))).sum()
     }
 
-    /// The same, in this order.
+    /// Returns the same with limits that grow in this order.
     fn grown_in(&self, system: &System, order: &[usize], fits: &dyn Fn(&System) -> bool) -> System {
         let mut accesses = self.accesses(system);
         for &index in order {

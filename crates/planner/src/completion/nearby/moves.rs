@@ -13,7 +13,7 @@ use super::super::whole::open::Open;
 use super::super::{periods, priorities, set_class};
 use super::{State, Walk, budget, limit_mut, room};
 
-/// Parts of what a budget can have more or less.
+/// Parts of the time that a budget can have more or less.
 const PARTS: u64 = 8;
 
 impl Walk<'_> {
@@ -153,7 +153,7 @@ impl Walk<'_> {
         }
     }
 
-    /// One or two colours from another VM whose colours are open.
+    /// Adds the moves that take one or two colours from another VM whose colours are open.
     fn colors(&self, from: &System, vm: usize, moves: &mut Vec<System>) {
         let is_plain = |vm: &usize| !from.vms[*vm].vllc && from.vms[*vm].colors.is_some();
         if !is_plain(&vm) {

@@ -263,7 +263,7 @@ fn split(system: &System, open: &Open, part: usize, apart: bool) -> Option<Syste
     Some(system)
 }
 
-/// Returns weights in proportion to what the tasks of each VCPU need; 0 for those without tasks.
+/// Returns weights in proportion to the needs of the tasks of each VCPU; 0 for VCPUs without tasks.
 pub fn weights(system: &System) -> Weights {
     let mut vcpus: Vec<Vec<u64>> = system.vms.iter().map(|vm| vec![0; vm.vcpus.len()]).collect();
     for (vm, described) in system.vms.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A candidate of the search: a complete description with what the judge says.
+//! A candidate of the search: a complete description with its judgement.
 
 use system::description::System;
 

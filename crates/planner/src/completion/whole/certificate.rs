@@ -1,4 +1,4 @@
-//! Reasons why there is no plan at all, whatever is decided.
+//! Reasons why no decisions make a plan.
 
 use std::cmp::Reverse;
 
@@ -6,7 +6,7 @@ use system::description::{System, Task};
 
 use super::super::pcpus::{all, vcpu};
 
-/// Millionths of a millionth: what is rounded away is no reason.
+/// Millionths of a millionth: an amount that is rounded away is no reason.
 const WHOLE: u128 = 1_000_000_000_000;
 /// Steps of the search for a way to put shares into PCPUs or VCPUs.
 const STEPS: u64 = 50_000;

@@ -20,9 +20,9 @@ const BITS: u32 = 14;
 /// The weights of VCPUs, VM by VM, and the part of each PCPU that is given away, in millionths.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Weights {
-    /// By VM and VCPU: 0 for VCPUs that get least.
+    /// Weights by VM and VCPU: 0 for VCPUs that get least.
     pub vcpus: Vec<Vec<u64>>,
-    /// By PCPU.
+    /// The part of each PCPU that is given away, in millionths.
     pub caps: Vec<u64>,
 }
 

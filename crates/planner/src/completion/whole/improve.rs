@@ -1,4 +1,4 @@
-//! From a plan to a better one.
+//! The search from a plan to a better one.
 
 use system::description::System;
 

@@ -30,7 +30,7 @@ pub struct Judge<'a> {
     stopped: Cell<bool>,
     /// Verdicts on the VCPUs of a PCPU, where PCPUs do not affect each other.
     known: RefCell<HashMap<Vec<u64>, Rc<[Share]>>>,
-    /// The same where they do.
+    /// Verdicts where PCPUs affect each other.
     memo: RefCell<Memo>,
 }
 

@@ -164,7 +164,7 @@ pub fn improved(system: &System, planned: System, request: &Request<'_>) -> Syst
     improve(&Judge::new(request), &open, planned)
 }
 
-/// The same, with what is open.
+/// Improves a plan like [`improved`], with its judge and the open parts.
 pub fn improve(judge: &Judge<'_>, open: &Open, planned: System) -> System {
     let mut best = planned;
     for decision in decisions_of(&open.kinds) {

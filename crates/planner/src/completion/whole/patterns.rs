@@ -34,7 +34,7 @@ pub const PARTS: u128 = Budget::WHOLE / 1_000_000;
 
 /// Rough budgets are exact to this part of the period.
 const ROUGH: u64 = 128;
-/// By these percentages execution times are shorter, to see by how much a whole PCPU is too little.
+/// Percentages by which execution times are shorter, to see by how much a whole PCPU is too little.
 const EXCESS: [u64; 6] = [1, 3, 6, 12, 25, 50];
 /// Nanoseconds.
 const TENTH: u64 = 100;

@@ -20,7 +20,7 @@ use super::utilization::utilization;
 const WEIGHINGS: usize = 6;
 /// Changes that are tried before one that helps little is enough.
 const TRIALS: usize = 24;
-/// In another order, budgets begin in proportion to what tasks need, and this, in millionths of a PCPU.
+/// In another order, budgets begin in proportion to the needs of tasks, and this, in millionths of a PCPU.
 const PLUS: u64 = WHOLE / 20;
 
 /// Returns the best candidate that is found from `start` by at most `changes` changes.

@@ -8,7 +8,7 @@ use super::fill::fill;
 use super::open::Open;
 use super::{Request, finish, improve, longer, weights_of};
 
-/// Returns numbers that are least for the best plan of a description: what the objective says, and
+/// Returns numbers that are least for the best plan of a description: those of the objective, and
 /// then the time of all PCPUs.
 pub fn worth(
     system: &System,

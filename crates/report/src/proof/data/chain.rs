@@ -1,6 +1,6 @@
 //! Chains: how long data takes through several tasks.
 
-/// A chain with its bounds and what was seen of it. Times are in nanoseconds.
+/// A chain with its bounds and observations. Times are in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chain {
     /// Its name.

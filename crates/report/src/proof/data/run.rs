@@ -1,4 +1,4 @@
-//! A run or a simulation: what happened besides the responses of tasks.
+//! A run or a simulation: its results besides the responses of tasks.
 
 use super::cache::Cache;
 use super::timeline::Timeline;

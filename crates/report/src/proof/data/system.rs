@@ -1,4 +1,4 @@
-//! The system: machine, VMs and VCPUs, as planned, and what the analysis says of it.
+//! The system: machine, VMs and VCPUs, as planned, and the verdict of the analysis on it.
 
 /// The machine.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,4 +1,4 @@
-//! A task: what was analysed, simulated and executed of it.
+//! A task: its bounds, simulated responses and executed responses.
 
 /// A task.
 #[derive(Clone, Debug, Default, PartialEq)]

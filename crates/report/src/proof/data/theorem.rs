@@ -1,4 +1,4 @@
-//! Bounds as theorems, and who has checked them.
+//! Bounds as theorems, and their check.
 
 /// The bounds of tasks as theorems.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -51,7 +51,7 @@ pub enum Checked {
     /// There are none.
     #[default]
     Nothing,
-    /// Nobody: Coq is not installed.
+    /// Nobody has checked them: Coq is not installed.
     NoCoq,
     /// Coq of this version.
     By {
@@ -64,13 +64,13 @@ pub enum Checked {
     Refused {
         /// The version.
         version: String,
-        /// The file, and what Coq says of it.
+        /// The file, and the message of Coq about it.
         refused: String,
     },
 }
 
 impl Theorems {
-    /// Returns who has checked how many bounds: a sentence without an end.
+    /// Returns the number of checked bounds, and their checker: a sentence without an end.
     pub fn summary(&self) -> String {
         let (proved, all) = (self.bounds.len(), self.bounds.len() + self.without.len());
         match &self.checked {

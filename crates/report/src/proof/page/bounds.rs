@@ -63,7 +63,7 @@ fn end(longest: u64) -> u64 {
     longest.saturating_add(5).clamp(END[0], END[1]).next_multiple_of(25)
 }
 
-/// From per cent of the deadline to places.
+/// Converts per cent of the deadline to places.
 struct Scale {
     end: u64,
 }

@@ -33,7 +33,7 @@ pub fn escape(text: &str) -> String {
     escaped
 }
 
-/// Sentences: as [`escape`], with what stands between backticks as code.
+/// Escapes sentences like [`escape`], with text between backticks as code.
 pub fn prose(text: &str) -> String {
     let escaped = escape(text);
     let mut parts = escaped.split('`');

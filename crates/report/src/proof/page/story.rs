@@ -85,7 +85,7 @@ fn were(missed: u64) -> String {
     }
 }
 
-/// Returns two rows of steps: what was done without isolation, and what with the plan.
+/// Returns two rows of steps: those without isolation, and those with the plan.
 fn steps(proof: &Proof, parts: &[Part]) -> String {
     let step = |kind: &str, title: &str, link: &str, (mark, result, details): Outcome| {
         let (class, sign, word) = match mark {

@@ -15,11 +15,11 @@ pub struct Svg {
 /// The place of a text relative to its point.
 #[derive(Clone, Copy)]
 pub enum Anchor {
-    /// It begins there.
+    /// The text begins there.
     Start,
     /// Its middle is there.
     Middle,
-    /// It ends there.
+    /// The text ends there.
     End,
 }
 

@@ -14,7 +14,7 @@ pub const PIECES_MAX: usize = 4_000;
 /// Most lanes of a time line.
 pub const LANES_MAX: usize = 64;
 
-/// Width in pixels; the script takes what there is.
+/// Width in pixels; the script takes the width of the window.
 const WIDTH: f64 = 1_100.0;
 /// Width of the names of the lanes.
 const LEFT: f64 = 132.0;
@@ -22,7 +22,7 @@ const RIGHT: f64 = 10.0;
 const TOP: f64 = 6.0;
 /// Height of the axis.
 const BOTTOM: f64 = 30.0;
-/// Height of what a task has or waits for, at the top of its bars.
+/// Height of the mark of a resource that a task has or waits for, at the top of its bars.
 const SECTION: f64 = 6.0;
 
 /// Returns the drawing, and the part of the window that it shows.
@@ -83,7 +83,7 @@ pub fn draw(timeline: &Timeline, name: &str) -> (String, Range<i64>) {
     (svg.html(name, &attributes), window)
 }
 
-/// From time to place.
+/// Converts times to places.
 struct Scale {
     window: Range<i64>,
     width: f64,

@@ -1,4 +1,4 @@
-//! Numbers as people read them. Times are rounded up: what is shown is never less than what was found.
+//! Numbers as people read them. Times are rounded up: a shown time is never less than the found one.
 
 /// Milliseconds with three places, without the unit.
 pub fn ms(ns: u64) -> String {

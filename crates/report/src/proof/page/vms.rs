@@ -1,4 +1,4 @@
-//! The VMs in both runs: how they ended, and what they had to wait for.
+//! The VMs in both runs: their ends, and the things for which they had to wait.
 
 use super::Part;
 use super::label::{self, escape};

@@ -1,4 +1,4 @@
-//! Reads `bandwidth` and what belongs to it.
+//! Reads `bandwidth` and the keys that belong to it.
 
 use units::{Duration, Rate};
 

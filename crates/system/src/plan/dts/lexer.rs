@@ -30,7 +30,7 @@ pub(super) struct Lexer<'s> {
 }
 
 impl<'s> Lexer<'s> {
-    /// From the start of the text.
+    /// Makes a lexer at the start of the text.
     pub fn new(source: &'s Arc<Source>) -> Self {
         Self { source, at: 0 }
     }

@@ -1,4 +1,4 @@
-//! Checks what a description gives, before a planner decides the rest.
+//! Checks the given parts of a description, before a planner decides the rest.
 
 use policy::color::ColorSet;
 use units::Bytes;

@@ -1,4 +1,4 @@
-//! Budgets of memory accesses, and what counts them.
+//! Budgets of memory accesses, and the counter of accesses.
 
 use abi::limits;
 use abi::plan::{events, words};

@@ -25,7 +25,7 @@ pub struct Server {
 pub enum Class {
     /// A budget in each period.
     Reserved(Kind, Budget),
-    /// No budget: what others leave.
+    /// No budget: the time that others leave.
     Background,
 }
 

@@ -1,4 +1,4 @@
-//! Takes a node apart and notes what does not fit.
+//! Takes a node apart and notes the mistakes in it.
 
 use std::cell::RefCell;
 
@@ -47,7 +47,7 @@ impl<'t> Cursor<'t> {
         self.note("plan-property", format!("{}: {property}", self.path), message, help, place);
     }
 
-    /// Reports what is wrong with the whole node.
+    /// Reports a mistake of the whole node.
     pub fn wrong_node(&self, message: impl Into<String>, help: &str) {
         self.note("plan-node", self.path.clone(), message, help, self.node.place.as_ref());
     }

@@ -6,7 +6,7 @@ use super::{cell_counts, unit};
 use crate::plan::tree::Node;
 use crate::plan::{Entries, Locks, Resource};
 
-/// `locks`, unless it is what holds without it.
+/// Writes `locks`, unless it names the default.
 pub(super) fn protocol(root: &mut Node, locks: Locks) {
     if locks != Locks::default() {
         root.strings(names::LOCKS, &[locks.as_str()]).comment("VCPUs keep their priorities");
