@@ -6,7 +6,7 @@
 //! has a node `channel@...` ([`COMPATIBLE`]) with the region as `reg`, its name as `label`, and
 //! [`WRITES`] at the writer.
 //!
-//! What is in the memory is up to the guests. This is the layout that the libraries of this
+//! The content of the memory is up to the guests. This is the layout that the libraries of this
 //! repository use: words of 64 bits, little-endian, a header and behind it *slots* of equal size
 //! for the last messages. Message `n`, counted from 1, is in slot `(n - 1) % slots`.
 //!

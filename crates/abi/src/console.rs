@@ -1,4 +1,4 @@
-//! What the console says and hears, as the hypervisor and the programs at its other end know it.
+//! The words and keys of the console, as the hypervisor and the programs at its other end know them.
 
 pub mod render;
 

@@ -170,7 +170,7 @@ pub enum VmInfo {
     VcpuCount = 1,
     /// Index of the calling VCPU in the VM, from 0.
     VcpuIndex = 2,
-    /// How often the VM has been restarted since the hypervisor started.
+    /// Number of restarts of the VM since the hypervisor started.
     Restarts = 3,
     /// Bytes of RAM of the VM.
     MemoryBytes = 4,

@@ -90,7 +90,7 @@ pub struct PayloadHeader {
     pub digest: [u8; 32],
 }
 
-/// Where the digest lies in the header.
+/// The place of the digest in the header.
 pub const HEADER_DIGEST: core::ops::Range<usize> = 40..72;
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
@@ -156,7 +156,7 @@ pub struct BlobEntry<'a> {
     /// Name of the blob in the plan: `plan`, or `<vm>/kernel`, `<vm>/initrd`, `<vm>/device-tree`,
     /// in UTF-8.
     pub name: &'a [u8],
-    /// Where the blob starts, from the start of the payload.
+    /// The start of the blob, from the start of the payload.
     pub offset: u64,
     /// Bytes of the blob.
     pub bytes: u64,

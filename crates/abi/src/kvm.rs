@@ -1,4 +1,4 @@
-//! What a guest of Linux/KVM and the program that runs it agree on: x86-64, long mode, CPL 3.
+//! The interface between a guest of Linux/KVM and the program that runs it: x86-64, long mode, CPL 3.
 //!
 //! RAM starts at [`crate::guest::RAM`], and virtual addresses are physical ones. Each VCPU has a page there, its *block*
 //! ([`block`]), and a stack, and starts at the entry of the plan with the address of its block in `rdi`. There are no
@@ -55,8 +55,8 @@ pub const MARKS_WORD: usize = 9;
 pub const MARKS_READ_WORD: usize = 10;
 /// The second argument of a call, and behind [`Call::Granted`] its second result.
 pub const SECOND_WORD: usize = 11;
-/// How often tasks of the VCPU got resources for which they waited: one more each time that [`Call::Granted`] has something new
-/// to say.
+/// Number of times that tasks of the VCPU got resources for which they waited: one more each time that [`Call::Granted`] has
+/// something new to say.
 pub const GRANTS_WORD: usize = 12;
 
 /// Version of this layout.
@@ -75,7 +75,7 @@ pub const MARKS_OFFSET: u64 = 3072;
 /// Marks that the ring holds.
 pub const MARKS_MAX: u64 = 64;
 
-/// What a guest asks for.
+/// A request of a guest.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(u32)]
 pub enum Call {

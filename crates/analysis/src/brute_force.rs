@@ -6,8 +6,8 @@ use crate::window::{Beside, Stream};
 /// Longest window that is tried.
 const LONGEST_TRIED: u64 = 400;
 
-/// Panics in debug builds if `window` is not the shortest in which the supply meets `own` and
-/// the jobs of the streams, and what is beside them.
+/// Panics in debug builds if `window` is not the shortest in which the supply meets `own`,
+/// the jobs of the streams, and the demand beside them.
 #[inline]
 pub(crate) fn confirm(
     workload: &Workload<'_>,

@@ -13,10 +13,10 @@ pub const PACKAGE: &str = "coq";
 /// The name of the file that states all bounds once more.
 pub const STATEMENTS: &str = "Statements";
 
-/// What Coq prints of that file if the proofs assume nothing.
+/// The output of Coq for that file if the proofs assume nothing.
 pub const NOTHING_ASSUMED: &str = "Closed under the global context";
 
-/// How the `Makefile` of such a folder begins.
+/// The beginning of the `Makefile` of such a folder.
 pub const MAKEFILE: &str = "# Checks all certificates with Coq: `make`.";
 
 /// The proofs, in an order in which they can be compiled.

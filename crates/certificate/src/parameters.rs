@@ -13,7 +13,7 @@ pub struct Vcpu {
     pub vcpu: usize,
     /// The servers above on the PCPU, the highest priority first.
     pub above: Vec<Server>,
-    /// How it gets time.
+    /// The way in which it gets time.
     pub place: Place,
     /// Time in which the PCPU serves nothing, once while the VCPU waits for its budget.
     pub late: u64,
@@ -58,7 +58,7 @@ pub struct Limit {
     pub credit: u64,
 }
 
-/// How a VCPU gets time.
+/// The way in which a VCPU gets time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Place {
     /// It has a PCPU of its own.

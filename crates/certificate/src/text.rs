@@ -17,7 +17,7 @@ pub struct Certificate {
     pub bounds: Vec<Bound>,
     /// Tasks without, by their index.
     pub without: Vec<(usize, Lack)>,
-    /// What the theorems assume of the system besides its description, which nobody has proved: clauses.
+    /// Assumptions of the theorems about the system besides its description, which nobody has proved: clauses.
     pub hypotheses: Vec<String>,
 }
 
@@ -61,7 +61,7 @@ pub fn write(vcpu: &Vcpu) -> Certificate {
     Certificate { text, bounds, without, hypotheses }
 }
 
-/// Returns what is a hypothesis where VCPUs share resources.
+/// Returns the hypotheses where VCPUs share resources.
 fn hypotheses(vcpu: &Vcpu) -> Vec<String> {
     let mut all = Vec::new();
     if let Place::Promised { .. } = vcpu.place {

@@ -1,4 +1,4 @@
-//! What a device tree says about a machine.
+//! The machine that a device tree describes.
 
 use crate::Error;
 use crate::amount;
@@ -10,7 +10,7 @@ use crate::tree::{Node, Region};
 /// GICs of version 2 with virtual interfaces.
 const SECOND: [&str; 4] =
     ["arm,gic-400", "arm,cortex-a15-gic", "arm,cortex-a7-gic", "arm,eb11mp-gic"];
-/// What keeps devices to memory of their own, as SMMUs do: its names where it has no `#iommu-cells`.
+/// Names of units that keep devices to memory of their own, as SMMUs do, where they have no `#iommu-cells`.
 const SMMUS: [&str; 5] =
     ["arm,smmu-v3", "arm,mmu-500", "arm,mmu-401", "arm,smmu-v2", "arm,smmu-v1"];
 const PAGE: u64 = 4096;
@@ -36,7 +36,7 @@ pub struct Board {
 pub struct Cpu {
     pub model: String,
     pub mpidr: u64,
-    /// Where it waits, if it waits in memory.
+    /// The address at which it waits, if it waits in memory.
     pub release: Option<u64>,
 }
 

@@ -1,9 +1,9 @@
-//! What has no place in a platform file.
+//! Parts of a tree that have no place in a platform file.
 
 use crate::amount;
 use crate::tree::Node;
 
-/// What the tree has and the file has not.
+/// A part that the tree has and the file has not.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Left {
     pub what: String,

@@ -1,7 +1,7 @@
 //! Writes a platform file out of the device tree with which Linux boots on a board.
 //!
-//! What the tree states is taken from it; for what it does not state the file has a comment that says what to fill in,
-//! and one for what it states and has no place there.
+//! The values in the tree are taken from it; for values that it does not state the file has a comment that says what to fill
+//! in, and one for values that have no place in the file.
 //! [`import`] never invents a value.
 
 #![forbid(unsafe_code)]
@@ -36,9 +36,9 @@ pub enum Error {
 pub struct Imported {
     /// Its text, in TOML.
     pub text: String,
-    /// What the tree does not state: each is a comment in the text, too.
+    /// Values that the tree does not state: each is a comment in the text, too.
     pub open: Vec<String>,
-    /// What the tree has and the file has not, and why: each is a comment in the text, too.
+    /// Parts that the tree has and the file has not, with the reason: each is a comment in the text, too.
     pub left: Vec<(String, String)>,
 }
 

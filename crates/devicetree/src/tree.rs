@@ -25,7 +25,7 @@ pub struct Region {
     pub size: u64,
 }
 
-/// How a bus translates addresses: from, to, size.
+/// The translation of addresses by a bus: from, to, size.
 type Ranges = Vec<(u64, u64, u64)>;
 
 /// Reads a flattened device tree.

@@ -19,7 +19,7 @@ const GIVEN: u64 = 950_000;
 /// All of a CPU, in the shares of the script.
 const WHOLE: u64 = 1_000_000;
 
-/// What follows the values of the plan in the script.
+/// The part of the script behind the values of the plan.
 const SCRIPT: &str = include_str!("sched_deadline/deadline.sh");
 
 pub fn part(plan: &Plan, platform: Option<&Platform>) -> Part {
@@ -145,7 +145,7 @@ fn lost(plan: &Plan, missing: &mut Vec<String>) {
     );
 }
 
-/// Returns what a user has to do.
+/// Returns the steps that a user has to take.
 fn steps(plan: &Plan, cpus: &[(u32, u64)]) -> Vec<String> {
     let starts = plan.vms.iter().map(|vm| {
         let (name, vcpus, mib) =

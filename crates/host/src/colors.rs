@@ -29,18 +29,18 @@ impl Colored {
     }
 }
 
-/// What was found of the frames of VMs with colours until the end of a run.
+/// The findings about the frames of VMs with colours until the end of a run.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct Findings {
     /// The VMs with colours.
     pub vms: Vec<VmFindings>,
-    /// How often all frames were looked at.
+    /// Number of looks at all frames.
     pub looks: u64,
-    /// Why they could not be looked at, if so.
+    /// The reason why they could not be looked at, if so.
     pub failure: Option<String>,
 }
 
-/// What was found of a VM.
+/// The findings about a VM.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct VmFindings {
     /// Its index.

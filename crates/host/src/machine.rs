@@ -32,7 +32,7 @@ pub use vmm::Error;
 
 /// Ticks of the clock in a second: nanoseconds.
 pub const FREQUENCY_HZ: u64 = 1_000_000_000;
-/// The first period of all servers starts so long after threads and VCPUs are there.
+/// Time from the moment at which threads and VCPUs are there to the first period of all servers.
 const LEAD_NS: u64 = 20_000_000;
 /// Longest time until a thread that listens looks for news, though it was not the one that was woken.
 const LISTEN: Duration = Duration::from_millis(20);
@@ -72,7 +72,7 @@ pub struct Seats {
     pub vcpus: Vec<Id>,
 }
 
-/// What happened.
+/// An event in a VM or a VCPU.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum News {
     /// A VM shows text.
@@ -93,7 +93,7 @@ pub enum News {
     Left {
         /// The VCPU.
         id: Id,
-        /// How often it stopped executing, for whatever reason.
+        /// Number of times that it stopped executing, for any reason.
         exits: u64,
         /// Marks that it wrote and that are not in the trace, because they came faster than they were read.
         lost: u64,
@@ -237,7 +237,7 @@ impl Prepared {
     }
 }
 
-/// What a thread gets when all are ready.
+/// The work that a thread gets when all are ready.
 struct Work {
     start: u64,
     scheduler: Cpu<Vec<Slot>>,
@@ -282,7 +282,7 @@ fn guarded(number: usize, shared: &Shared, run: impl FnOnce()) {
 pub struct Running {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
-    /// What the PCPUs with VCPUs tell; the one that is asked first comes first.
+    /// The news of the PCPUs with VCPUs; the one that is asked first comes first.
     listeners: VecDeque<Listener>,
     records: Vec<Records>,
     /// Looks at the frames of VMs with colours.
@@ -371,7 +371,7 @@ impl Running {
         std::mem::take(&mut self.records)
     }
 
-    /// Looks at the frames of VMs with colours once more, and no more then. Returns what was found, if there are such VMs.
+    /// Looks at the frames of VMs with colours once more, and no more then. Returns the findings, if there are such VMs.
     pub fn take_findings(&mut self) -> Option<Findings> {
         self.auditor.take().map(Auditor::finish)
     }

@@ -1,4 +1,4 @@
-//! What a host lacks to run VMs under KVM, and to run them with times that can be trusted.
+//! The parts that a host lacks to run VMs under KVM, and to run them with times that can be trusted.
 //!
 //! Everything is read from files, below a folder that is `/` on the host itself, and nothing is changed.
 
@@ -20,15 +20,15 @@ use serde::Serialize;
 pub struct Lack {
     /// A stable name.
     pub name: &'static str,
-    /// What comes of it.
+    /// Its effect.
     pub effect: Effect,
-    /// What was found, in a sentence.
+    /// The finding in a sentence.
     pub found: String,
-    /// What to do.
+    /// The remedy.
     pub help: String,
 }
 
-/// What comes of a lack.
+/// The effect of a lack.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effect {

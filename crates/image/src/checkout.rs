@@ -1,4 +1,4 @@
-//! Which files the `Makefile` of a checkout makes, so that help speaks of `make` only where that helps.
+//! The files that the `Makefile` of a checkout makes, so that help speaks of `make` only where that helps.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -28,7 +28,7 @@ pub fn command_for(file: &Path) -> Option<String> {
     made.or_else(|| guest_command(root, name).map(str::to_owned))
 }
 
-/// Returns what to do about a file of a VM that is not there.
+/// Returns advice about a file of a VM that is not there.
 pub fn advice(file: &Path) -> String {
     match command_for(file) {
         Some(command) => format!("`{command}` makes it"),

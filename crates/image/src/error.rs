@@ -137,7 +137,7 @@ pub enum GuestFileProblem {
     /// The file does not exist.
     #[error("there is no such file\nhelp: {help}")]
     NotFound {
-        /// What to do.
+        /// The remedy.
         help: String,
     },
     /// The path is a folder, a device or a pipe.
@@ -174,12 +174,12 @@ pub enum GuestFileProblem {
     Placement {
         /// `text_offset` of the header.
         text_offset: u64,
-        /// Where the plan loads it.
+        /// The address to which the plan loads it.
         load: Ipa,
     },
 }
 
-/// Returns where the hypervisor is to be had.
+/// Returns help that says where to get the hypervisor.
 fn hypervisor_help(path: &Path) -> String {
     match checkout::command_for(path) {
         Some(command) => format!("`{command}` makes it"),

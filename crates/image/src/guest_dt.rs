@@ -28,7 +28,7 @@ const PHANDLE_CACHE: u32 = 3;
 /// Level of the last-level cache: that of the boards that the hypervisor drives.
 const LAST_LEVEL: u32 = 2;
 
-/// What a VM shares with other VMs.
+/// The things that a VM shares with other VMs.
 #[derive(Clone, Debug, Default)]
 pub struct Shared<'a> {
     /// The channels that it reads, or writes (true), with their indices in the plan.
@@ -283,7 +283,7 @@ fn reg(start: impl Address, size: u64) -> [u32; 4] {
     [(start >> 32) as u32, start as u32, (size >> 32) as u32, size as u32]
 }
 
-/// How an interrupt comes, in the GIC's binding.
+/// The triggers of an interrupt, in the GIC's binding.
 const RISING_EDGE: u32 = 1;
 const LEVEL_HIGH: u32 = 4;
 

@@ -14,7 +14,7 @@ use crate::write::is_special;
 /// Links that are followed to a file that is not there yet.
 const LINKS_MAX: usize = 40;
 
-/// How names of files begin that are not complete, and the number of random characters that follow.
+/// The prefix of names of files that are not complete, and the number of random characters that follow.
 const PREFIX: &str = ".bulkhead-";
 const RANDOM: usize = 6;
 

@@ -65,18 +65,18 @@ impl Line {
 
 /// A device of the machine.
 pub struct Device {
-    /// Where the other system gives it to the VM.
+    /// The place at which the other system gives it to the VM.
     pub place: Place,
-    /// What the file calls it, if it does.
+    /// Its name in the file, if it has one.
     pub called: Option<String>,
     pub address: u64,
     pub guest_address: u64,
     pub size: u64,
-    /// How to find out what kind of device it is.
+    /// Help to find out what kind of device it is.
     pub kind: &'static str,
 }
 
-/// Returns what `place` points at as something that is left out.
+/// Returns the line at `place` as something that is left out.
 pub fn left(place: &Place, why: impl Into<String>) -> Left {
     let text = &place.source().text()[place.start()..];
     let line = text.lines().next().unwrap_or_default().trim();

@@ -192,7 +192,7 @@ impl Cell<'_> {
         vm.interrupts.retain(|it| !(first..last).contains(it));
     }
 
-    /// What has no counterpart.
+    /// Lists the parts that have no counterpart.
     fn rest(&mut self, config: &[Element], desc: &Element) {
         let reasons = [
             ("pio_regions", "ports are those of x86"),

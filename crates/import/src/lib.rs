@@ -22,9 +22,9 @@ use system::diagnostic::{Errors, Source};
 pub struct Imported {
     /// Its text, in TOML.
     pub text: String,
-    /// What is to be filled in: each is a comment in the text, too.
+    /// Parts that are to be filled in: each is a comment in the text, too.
     pub open: Vec<String>,
-    /// What has no counterpart: each is a comment in the text, too.
+    /// Parts that have no counterpart: each is a comment in the text, too.
     pub left: Vec<Left>,
 }
 

@@ -248,7 +248,7 @@ impl Domain {
         (devices, interrupts)
     }
 
-    /// What has no counterpart.
+    /// Lists the settings that have no counterpart.
     fn rest(&mut self) {
         for setting in self.settings.iter().filter(|it| !SILENT.contains(&it.key.as_str())) {
             let reason = REASONS.iter().find(|(keys, _)| keys.contains(&setting.key.as_str()));

@@ -1,4 +1,4 @@
-//! What CPUs of the hypervisor do at the same time, under model checkers: [loom](https://docs.rs/loom) goes
+//! Concurrent actions of CPUs of the hypervisor, under model checkers: [loom](https://docs.rs/loom) goes
 //! through all interleavings and all that weak memory allows, of few steps; [shuttle](https://docs.rs/shuttle) draws
 //! interleavings of many.
 //!
@@ -14,7 +14,7 @@ pub mod fenced;
 pub mod with_loom;
 pub mod with_shuttle;
 
-/// What a guest does.
+/// An action of a guest.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Act {
     /// It handles an interrupt; waits for one before, if it has none.

@@ -1,4 +1,4 @@
-//! What models use, of loom.
+//! The parts of loom that models use.
 
 pub use std::sync::atomic::Ordering::SeqCst;
 
@@ -7,7 +7,7 @@ pub use loom::thread::{spawn, yield_now};
 
 pub use crate::fenced::AtomicU8;
 
-/// What the source of `spin` uses.
+/// The parts that the source of `spin` uses.
 pub mod spin {
     pub use std::sync::atomic::Ordering;
 

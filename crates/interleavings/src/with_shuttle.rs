@@ -1,4 +1,4 @@
-//! What models use, of shuttle, where all accesses to atomics are sequentially consistent.
+//! The parts of shuttle that models use; all accesses to atomics are sequentially consistent there.
 
 pub use std::sync::atomic::Ordering::SeqCst;
 

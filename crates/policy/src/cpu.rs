@@ -38,7 +38,7 @@
 //! [`Cpu::with_kick`]: an interrupt for a VCPU that waits, and waits on afterwards ([`Event::Kick`]),
 //! takes time from the VCPU that executes, a limited number of times ([`crate::pace`]). If the VCPU
 //! that waits comes before the other one and has budget, the time is charged to it, as if it had
-//! executed for so long, and not to the other one. So what a VCPU takes from those below, by
+//! executed for that time, and not to the other one. So the time that a VCPU takes from those below, by
 //! execution and by kicks, is no more than its budget. The budget of an idle periodic server
 //! decreases anyway.
 //!

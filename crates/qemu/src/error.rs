@@ -84,7 +84,7 @@ pub enum Error {
     Ended {
         /// The expected text.
         pattern: String,
-        /// How QEMU ended.
+        /// The end of QEMU.
         exit: Exit,
         /// The last lines of QEMU's errors and of the console, and where the log is.
         tail: String,

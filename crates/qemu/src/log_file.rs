@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use crate::error::Error;
 
-/// Where the output of a console goes.
+/// The file for the output of a console.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LogFile {
     path: PathBuf,

@@ -1,4 +1,4 @@
-//! How a session ended.
+//! The outcome of a session.
 
 use std::fmt::{self, Write};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::time::Duration;
 /// Lines of the console that an error message shows.
 const TAIL_LINES: usize = 20;
 
-/// How QEMU ended.
+/// The end of QEMU.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Exit {
     /// QEMU ended by itself, with this status; 0 after the board was powered off or reset.
@@ -35,7 +35,7 @@ impl fmt::Display for Exit {
 /// of the console, the log.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// How QEMU ended.
+    /// The end of QEMU.
     pub exit: Exit,
     /// All output of the console, unless [`crate::Options::keep_log`] was off.
     pub log: String,

@@ -78,7 +78,7 @@ impl Axis {
 }
 
 /// Returns a number at an axis: whole ones without a point, long ones with spaces. Places of ticks
-/// are sums, so that what is meant to be whole is not quite.
+/// are sums, so that a whole number may not be quite whole.
 fn number(value: f64) -> String {
     if (value - value.round()).abs() > 0.0005 {
         return format!("{value:.3}").trim_end_matches('0').to_owned();

@@ -1,7 +1,7 @@
 //! A discrete-event simulator of physical CPUs, VCPUs and tasks.
 //!
-//! Which VCPU runs, and until when, is decided by [`policy::cpu`], which is the
-//! code that the hypervisor runs; which task runs in a VCPU by [`policy::task`].
+//! [`policy::cpu`], which is the code that the hypervisor runs, decides which VCPU runs, and until
+//! when; [`policy::task`] decides which task runs in a VCPU.
 //! The simulator adds what happens outside: jobs are released, execute for a
 //! time, and end; they access memory ([`Accesses`]), for which VCPUs have budgets
 //! ([`policy::bandwidth`]) and which delays others ([`Contention`]); they hold resources in critical

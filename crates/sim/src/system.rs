@@ -38,7 +38,7 @@ pub struct Channel {
     pub to: Vec<TaskPlace>,
 }
 
-/// Where a task is.
+/// The place of a task.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct TaskPlace {
     /// Index of the PCPU.

@@ -7,9 +7,9 @@ use crate::pool;
 
 /// Computations that do not depend on each other, in shards that are numbered from 0.
 pub trait Family: Sync {
-    /// What comes out of the computations of one shard.
+    /// The results of the computations of one shard.
     type Shard: Send;
-    /// Why a shard has no result.
+    /// The reason why a shard has no result.
     type Error: Send;
 
     /// The number of shards.

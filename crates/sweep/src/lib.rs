@@ -1,7 +1,7 @@
 //! Experiments over random systems: what share of them is schedulable, what do schemes need, how
 //! close do simulations come to bounds?
 //!
-//! An [`Experiment`] is a grid of points with so many systems each. The work is cut into
+//! An [`Experiment`] is a grid of points with the same number of systems each. The work is cut into
 //! [shards](Shard): some systems of one point. System `i` of point `p` is a stream of the seed of its own,
 //! so that what comes out does not depend on how many workers there are, which of them computes what,
 //! and in which order. Finished shards go into a [`Journal`], from which an interrupted sweep goes on;

@@ -9,7 +9,7 @@ pub struct Summary {
     pub points: Vec<PointSummary>,
     /// Names of the columns, with what they count.
     pub columns: Vec<String>,
-    /// How each column is summarised.
+    /// The summary of each column.
     summarized: Vec<Summarize>,
 }
 

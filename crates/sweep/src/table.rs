@@ -26,7 +26,7 @@ impl Cell {
 pub struct Column {
     /// Name of the column: the quantity and its unit.
     pub name: String,
-    /// How its cells are summarised.
+    /// The summary of its cells.
     pub summarize: Summarize,
 }
 
@@ -42,7 +42,7 @@ impl Column {
     }
 }
 
-/// How the cells of a column are summarised at a point.
+/// The way to summarise the cells of a column at a point.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Summarize {
     /// The share of systems for which it is true.

@@ -1,4 +1,4 @@
-//! How many random cases a property is tested with.
+//! The number of random cases with which a property is tested.
 
 use std::env;
 
@@ -8,7 +8,7 @@ const FEW: &str = "BULKHEAD_FEW_CASES";
 const MANY: &str = "BULKHEAD_MANY_CASES";
 /// The part of all cases that are few.
 const PART: u32 = 8;
-/// How many times as many are many.
+/// The factor for many cases.
 const TIMES: u32 = 10;
 
 /// Returns the number of random cases for a test that `make test` runs with `all` of them: an eighth if the variable

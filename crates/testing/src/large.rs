@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::Random;
 
-/// What a description leaves to the planner.
+/// The parts that a description leaves to the planner.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Open {
     /// Nothing: budgets, periods, PCPUs, VCPUs of tasks, colours and limits are given.
@@ -38,7 +38,7 @@ pub struct Large {
     pub limits: bool,
     /// Utilisation of all tasks together, in hundredths of a PCPU.
     pub load: u64,
-    /// What is left open.
+    /// The open parts.
     pub open: Open,
     /// Another system of the same size.
     pub seed: u64,
@@ -46,7 +46,7 @@ pub struct Large {
 
 /// Periods of tasks in milliseconds.
 const PERIODS: [u64; 10] = [10, 20, 25, 40, 50, 80, 100, 200, 400, 1_000];
-/// Beyond so many tasks, periods are longer.
+/// Number of tasks beyond which periods are longer.
 const MANY: u64 = 1_500;
 /// The shortest period of a task with a section, in milliseconds.
 const RARE: u64 = 100;

@@ -1,4 +1,4 @@
-//! What the tests of several crates use. No product code depends on this crate, which panics where a test is to fail.
+//! Tools for the tests of several crates. No product code depends on this crate, which panics where a test is to fail.
 
 #![forbid(unsafe_code)]
 

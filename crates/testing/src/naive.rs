@@ -13,7 +13,7 @@ struct Naive {
     /// When the budget was renewed and when it was used up, most recently.
     renewed: Option<u64>,
     spent: u64,
-    /// What is left of the overrun.
+    /// The rest of the overrun.
     overrun: u64,
     /// Since when the VCPU could execute in a global critical section.
     in_gcs: Option<u64>,
@@ -97,7 +97,7 @@ impl Naive {
 /// A memory budget that counts single accesses.
 struct NaiveMemory {
     parameters: bandwidth::Parameters,
-    /// What is left, or what is owed.
+    /// The accesses that are left; negative if some are owed.
     left: i128,
     renewed: Option<u64>,
 }
@@ -123,7 +123,7 @@ pub struct NaiveCpu {
     /// VCPUs in global critical sections go first.
     pub ceilings: bool,
     servers: Vec<Naive>,
-    /// Which VCPUs have something to do.
+    /// True for VCPUs that have something to do.
     pub ready: Vec<bool>,
     in_gcs: Vec<bool>,
     memory: Vec<Option<NaiveMemory>>,
@@ -182,7 +182,7 @@ impl NaiveCpu {
         self.servers[vcpu].in_gcs.is_some()
     }
 
-    /// What the VCPU did in the tick in which it ran.
+    /// The VCPU made these accesses in the tick in which it ran.
     pub fn access(&mut self, vcpu: usize, accesses: u64) {
         if let Some(memory) = &mut self.memory[vcpu] {
             memory.left -= i128::from(accesses);
@@ -220,7 +220,7 @@ impl NaiveCpu {
         first.or_else(|| (0..count).find(|&vcpu| !raised(self, vcpu) && holds(self, vcpu)))
     }
 
-    /// Whose budget is used in the tick that begins at `now`.
+    /// Returns the VCPU whose budget is used in the tick that begins at `now`.
     fn charged(&mut self, now: u64) -> Option<usize> {
         for vcpu in 0..self.servers.len() {
             self.servers[vcpu].begin(now);

@@ -104,7 +104,7 @@ impl Sandbox {
     }
 }
 
-/// How the command ended.
+/// The end of the command.
 #[derive(Clone, Debug)]
 pub struct Result {
     /// Its exit status; `None`: a signal ended the command.

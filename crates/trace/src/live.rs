@@ -1,4 +1,4 @@
-//! What happens on the PCPUs of a system, counted while it runs: processor time and accesses of VCPUs, and jobs of
+//! Counts of events on the PCPUs of a system while it runs: processor time and accesses of VCPUs, and jobs of
 //! tasks.
 
 use std::collections::BTreeMap;
@@ -87,13 +87,13 @@ pub struct VcpuView {
     pub used_ns: u64,
     /// Budget of the interval, if it has one.
     pub budget_ns: Option<u64>,
-    /// How often its budget was used up.
+    /// Number of times that its budget was used up.
     pub used_up: u64,
     /// Accesses to memory that were counted.
     pub accesses: u64,
-    /// How often it had made all accesses that it may make.
+    /// Number of times that it had made all accesses that it may make.
     pub throttled: u64,
-    /// How long it waited for accesses.
+    /// The time for which it waited for accesses.
     pub waited_ns: u64,
 }
 

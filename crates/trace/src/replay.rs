@@ -366,7 +366,7 @@ impl Follower<'_> {
         Ok(())
     }
 
-    /// The VCPU that runs may make so many accesses.
+    /// Checks that the VCPU that runs may make `recorded` accesses.
     fn recharge(&self, vcpu: VcpuId, recorded: u64) -> Result<(), Why> {
         let index = self.index(vcpu)?;
         let expected = self.cpu.accesses().filter(|_| self.decision.run == Some(index));

@@ -1,4 +1,4 @@
-//! What a trace is read from: memory, or a file that is too large for that.
+//! Sources of traces: memory, or a file that is too large for that.
 
 use std::iter::Peekable;
 

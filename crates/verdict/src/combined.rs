@@ -6,7 +6,7 @@ use serde::Serialize;
 /// Something with which critical sections are not analysed, and the VCPU that has it.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Combination {
-    /// The thing.
+    /// The thing with which sections are not analysed.
     #[serde(flatten)]
     pub with: With,
     /// Name of the VM.

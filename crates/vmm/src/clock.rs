@@ -8,7 +8,7 @@ use crate::sys;
 
 /// Pairs of clock and counter from which the closest is taken.
 const ATTEMPTS: usize = 8;
-/// A pair is close enough if it took so long to read.
+/// Time to read a pair that is close enough.
 const CLOSE_NS: u64 = 500;
 /// Time for which the counter is compared with the clock.
 const COMPARED: Duration = Duration::from_millis(50);

@@ -41,7 +41,7 @@ pub enum Error {
     /// Another failure: what was tried, and why it failed.
     #[error("{what}: {error}")]
     Io {
-        /// What was tried.
+        /// The action that failed.
         what: &'static str,
         /// The reason.
         error: io::Error,
@@ -55,7 +55,7 @@ pub enum Error {
     /// Something does not lie in the RAM of the VM.
     #[error("{what} at {address:#x} does not fit the RAM of the VM")]
     Outside {
-        /// What it is.
+        /// The thing.
         what: &'static str,
         /// Its address.
         address: u64,

@@ -1,4 +1,4 @@
-//! What a VCPU needs to execute at CPL 3 in long mode: descriptor tables, page tables, registers.
+//! The state with which a VCPU executes at CPL 3 in long mode: descriptor tables, page tables, registers.
 //!
 //! All tables lie below RAM in memory that the guest cannot reach, because it is mapped for CPL 0 only, and nothing executes
 //! there: an exception in the guest has no handler and ends the VM.

@@ -32,7 +32,7 @@ pub struct Vcpu {
     /// Offset of its block in RAM.
     block: u64,
     marks_read: u64,
-    /// What the guest sees in [`GRANTS_WORD`], unless it has written there itself.
+    /// The number that the guest sees in [`GRANTS_WORD`], unless it has written there itself.
     grants: u64,
 }
 

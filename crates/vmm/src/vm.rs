@@ -103,7 +103,7 @@ pub struct Vm {
     ram: Memory,
 }
 
-/// How a VCPU starts.
+/// The start of a VCPU.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<'a> {
     /// The index of the VCPU.

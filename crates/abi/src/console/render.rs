@@ -4,7 +4,7 @@
 //! (`ESC [ ... letter`: colours, cursor; a lone `ESC`) are left out, other control characters
 //! are shown as `^X`, bytes above 0x7e as `\xNN`.
 
-/// What one byte of a guest becomes.
+/// The piece of a line that one byte of a guest becomes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Piece {
     /// Nothing, for now.
@@ -29,7 +29,7 @@ enum Sequence {
     Control,
 }
 
-/// Where a source stands in its line.
+/// The state of a source in its line.
 #[derive(Clone, Copy, Debug)]
 pub struct Renderer {
     carriage_return: bool,
@@ -53,7 +53,7 @@ impl Renderer {
         !self.carriage_return && self.sequence == Sequence::None
     }
 
-    /// Takes the next byte of the source. Returns what it becomes.
+    /// Takes the next byte of the source. Returns the piece that it becomes.
     pub fn render(&mut self, byte: u8) -> Piece {
         match (self.sequence, byte) {
             // A line feed or another control character is never part of a sequence.

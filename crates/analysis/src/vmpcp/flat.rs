@@ -59,7 +59,7 @@ pub struct FlatSection {
     pub preemption: u64,
     /// Sections with the same resource of VCPUs below, in [`super::System::rivals`].
     pub below: Range<usize>,
-    /// The tasks of VCPUs above.
+    /// Sections with the same resource of VCPUs above.
     pub above: Range<usize>,
     /// Others that can be ahead as well: those of tasks above in the same VCPU, and of VCPUs with
     /// the same priority that count as below. They follow those above.

@@ -12,7 +12,7 @@ use crate::colors::{Colored, Findings, VmFindings};
 
 /// Time between two looks at all frames.
 const PAUSE: Duration = Duration::from_secs(1);
-/// A page that Linux moves has no frame for so many looks at most, and so long in between.
+/// Most looks for which a page that Linux moves has no frame, and the time between them.
 const ATTEMPTS: usize = 10;
 const MOVE: Duration = Duration::from_millis(2);
 
@@ -123,7 +123,7 @@ impl Auditor {
         Ok(Self { shared, thread: Some(thread.map_err(Error::thread)?) })
     }
 
-    /// Looks a last time, and returns what was found.
+    /// Looks a last time, and returns the findings.
     pub fn finish(mut self) -> Findings {
         self.end();
         let mut findings = std::mem::take(&mut *locked(&self.shared.findings));
@@ -161,7 +161,7 @@ impl Shared {
         *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Takes note of a look, so long after the start.
+    /// Takes note of a look, the time `time` after the start.
     fn note(&self, look: Result<BTreeMap<u8, (u64, u64)>, Error>, time: Duration) {
         let mut findings = locked(&self.findings);
         let vms = match look {

@@ -129,7 +129,7 @@ fn no_memory(error: std::io::Error) -> Error {
     ))
 }
 
-/// Says of which colours there are too few frames, those first that lack most, among so many pages.
+/// Returns the error about colours of which there are too few frames, those first that lack most, among `pages` pages.
 fn too_few(mut lacking: Vec<Shortage>, pages: u64) -> Error {
     const SHOWN: usize = 4;
     lacking.sort_by_key(|it| (std::cmp::Reverse(it.needed - it.free), it.color));

@@ -16,7 +16,7 @@ use spin::mutex::TicketMutex;
 
 use super::Id;
 
-/// What VMs share.
+/// The resources that VMs share, and all VCPUs.
 #[derive(Clone, Debug, Default)]
 pub struct Sharing {
     /// The resources: for each its name, as guests pass it, and the VMs that may open it, one bit each.
@@ -32,7 +32,7 @@ pub struct Sharer {
     pub id: Id,
     /// Its priority; a larger number comes first.
     pub priority: u32,
-    /// How often it may enter critical sections; `None`: not at all.
+    /// Limit on its entries into critical sections; `None`: it enters none.
     pub rate: Option<Rate>,
 }
 
@@ -51,7 +51,7 @@ pub struct Locks {
 
 const _: () = assert!(RESOURCES_MAX <= u16::BITS as usize);
 
-/// What threads tell each other of a VCPU.
+/// The state of a VCPU that threads tell each other.
 #[derive(Debug)]
 struct Home {
     id: Id,

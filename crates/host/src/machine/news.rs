@@ -1,4 +1,4 @@
-//! What the thread of a PCPU tells, on its way to the thread that shows it.
+//! News from the thread of a PCPU, on their way to the thread that shows them.
 
 use abi::kvm::TEXT_MAX;
 

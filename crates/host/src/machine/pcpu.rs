@@ -31,7 +31,7 @@ const ALARM_MAX_NS: u64 = 100_000;
 /// which are 100 us then.
 const RENEWAL_NS: u64 = 100_000_000;
 
-/// What the thread of a PCPU has from the beginning.
+/// The things that the thread of a PCPU has from the beginning.
 #[derive(Debug)]
 pub struct Context {
     /// The number of the PCPU.
@@ -42,9 +42,9 @@ pub struct Context {
     pub scale: Scale,
     /// The trace.
     pub records: Writer,
-    /// What happens is told here.
+    /// The way for news to the thread that shows them.
     pub news: Teller,
-    /// What all threads know.
+    /// The state that all threads know.
     pub shared: Arc<Shared>,
     /// The resources that VMs share, if they share some.
     pub locks: Option<Arc<Locks>>,

@@ -10,7 +10,7 @@ use super::ring;
 /// Records that wait to be read; more are lost.
 const WAITING_MAX: usize = 1 << 16;
 
-/// What both ends know.
+/// The counts that both ends know.
 #[derive(Debug)]
 struct Counts {
     lost: AtomicU64,
@@ -18,7 +18,7 @@ struct Counts {
     marks: Vec<AtomicU64>,
 }
 
-/// Makes both ends, for a PCPU with marks of so many of as many VMs. Marks take at most half of all places, of which each VM
+/// Makes both ends, for a PCPU with marks of `here` of `vms` VMs. Marks take at most half of all places, of which each VM
 /// has a share of its own: whatever it writes, records of other VMs and of the scheduler find a place.
 pub fn channel(vms: usize, here: usize) -> (Writer, Records) {
     let (writer, reader) = ring::ring(WAITING_MAX, Record::default);

@@ -1,4 +1,4 @@
-//! What the threads of all PCPUs know, and the thread that started them. Nobody here waits for anybody.
+//! The state that the threads of all PCPUs know, and the thread that started them. Nobody here waits for anybody.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use vmm::Kick;
 
 use super::news::TEXTS_MAX;
 
-/// What the threads of all PCPUs know.
+/// The state that the threads of all PCPUs know.
 #[derive(Debug)]
 pub struct Shared {
     stop: AtomicBool,

@@ -1,4 +1,4 @@
-//! What keeps VMs from frames of their colours.
+//! Lacks that keep VMs from frames of their colours.
 
 use super::files::Files;
 use super::rights::is_capable;

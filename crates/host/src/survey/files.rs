@@ -31,7 +31,7 @@ impl Files {
         self.text(path)?.trim().parse().ok()
     }
 
-    /// Returns what is behind a key and a colon in a file.
+    /// Returns the value behind a key and a colon in a file.
     pub fn field(&self, path: &str, key: &str) -> Option<String> {
         let text = self.text(path)?;
         let value =

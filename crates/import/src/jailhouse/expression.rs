@@ -9,7 +9,7 @@ use super::tokens::{Kind, Token, Unit};
 /// Macros without parameters.
 pub type Names = BTreeMap<String, Vec<Token>>;
 
-/// How deep macros and brackets can be nested.
+/// Largest depth of nested macros and brackets.
 const DEPTH: usize = 32;
 /// Most macros in one expression.
 const STEPS: usize = 4096;

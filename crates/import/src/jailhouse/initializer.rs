@@ -5,7 +5,7 @@ use system::diagnostic::{Diagnostic, Errors, Place};
 use super::expression;
 use super::tokens::{Kind, Token, Unit};
 
-/// How deep lists can be nested.
+/// Largest depth of nested lists.
 const DEPTH: usize = 16;
 
 /// An element of a list.

@@ -9,7 +9,7 @@ use super::initializer::{Element, Value};
 use crate::draft::{Device, Line, Vm, line_of};
 use crate::toml::{address, size};
 
-/// Where guests of Bulkhead see their RAM.
+/// The address at which guests of Bulkhead see their RAM.
 const RAM: u64 = 0x4000_0000;
 /// RAM in which a raw guest has place, which is loaded at 512 KiB.
 const RAW_MIN: u64 = 1 << 20;

@@ -12,7 +12,7 @@ use crate::draft::left;
 
 /// Operators of two characters; all others are of one.
 const PAIRS: [&str; 9] = ["<<", ">>", "==", "!=", "<=", ">=", "&&", "||", "##"];
-/// How deep conditions can be nested.
+/// Largest depth of nested conditions.
 const DEPTH: usize = 64;
 
 /// A token.
@@ -22,7 +22,7 @@ pub struct Token {
     pub span: Range<usize>,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Kind {
     Name(String),
@@ -49,7 +49,7 @@ pub struct Unit {
     pub tokens: Vec<Token>,
     /// Macros without parameters.
     pub macros: Names,
-    /// Where comments stand.
+    /// The places of comments.
     pub comments: Vec<Range<usize>>,
     /// Conditions that are taken as false because nothing is known of them.
     pub left: Vec<Left>,
@@ -283,7 +283,7 @@ fn rest_is_comment(text: &str, at: usize) -> bool {
     text[at..].starts_with("/*") || text[at..].starts_with("//")
 }
 
-/// Returns what stands between the quotes, and the length with them.
+/// Returns the text between the quotes, and the length with them.
 fn text(rest: &str) -> Option<(String, usize)> {
     let mut text = String::new();
     let mut characters = rest.char_indices().skip(1);

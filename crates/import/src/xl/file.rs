@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use system::diagnostic::{Diagnostic, Errors, Place, Source};
 
-/// How deep lists can be nested; those of `xl` are not.
+/// Largest depth of nested lists; those of `xl` are not nested.
 const DEPTH: usize = 4;
 
 /// A setting.
@@ -199,7 +199,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// Returns what a backslash stands for.
+    /// Returns the character for which a backslash stands.
     fn escaped(&mut self) -> Checked<char> {
         let number = |digits: &str, base| u8::from_str_radix(digits, base).ok().map(char::from);
         let (escaped, length) = match self.rest().as_bytes() {

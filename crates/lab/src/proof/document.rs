@@ -76,7 +76,7 @@ struct TheoremsDocument<'a> {
     checked_by_coq: Option<&'a str>,
     /// True if it compiled the proofs for an earlier check.
     proofs_compiled_earlier: bool,
-    /// The theorem that Coq does not accept.
+    /// The file that Coq does not accept, and its message.
     refused: Option<&'a str>,
     bounds: Vec<TheoremDocument<'a>>,
     without: Vec<UnprovedDocument<'a>>,

@@ -37,14 +37,14 @@ pub fn bits(cache: &CpuCache, page_bytes: u64) -> Result<u32, Missing> {
 /// Measures with the largest number of bits that has an effect, or if none has, with the number
 /// that comes closest.
 ///
-/// How many sets a slice of the cache has is not known, so that the highest bits may
+/// The number of sets of a slice of the cache is not known, so that the highest bits may
 /// not be colours. Then pages that are equal in all bits are too few to push a victim
 /// out, and fewer bits are tried. `progress` is told which part of the measurement is done,
 /// and says which part of the time is over.
 ///
 /// # Errors
 ///
-/// What `progress` returns, or there are too few pages of some colours.
+/// The error that `progress` returns, or there are too few pages of some colours.
 pub fn search<M: Memory>(
     pages: &mut Pages<M>,
     cache: &CpuCache,

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-/// How often and how long this thread had to wait for its CPU.
+/// Number and time of the waits of this thread for its CPU.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Interruptions {
     /// Number of times that another program took its CPU.

@@ -142,7 +142,7 @@ pub(crate) trait Take {
     ///
     /// # Errors
     ///
-    /// What went wrong, for people.
+    /// The failure, in words for people.
     fn take(&mut self) -> Result<bool, String>;
 }
 

@@ -22,7 +22,7 @@ pub struct Machine {
     pub kernel: String,
     /// The parameters of the kernel's command line that matter for time; the others stay private.
     pub kernel_arguments: String,
-    /// How the frequency of the victim's CPU is chosen, if it is known.
+    /// The governor of the frequency of the victim's CPU, if it is known.
     pub governor: Option<String>,
     /// The kernel's setting of huge pages.
     pub huge_pages: Option<String>,

@@ -61,7 +61,7 @@ pub fn leeches(text: &str) -> Result<Vec<Leech>, String> {
 ///
 /// # Errors
 ///
-/// What was expected.
+/// The text that was expected.
 pub fn workloads(text: &str) -> Result<Vec<Workload>, String> {
     // A command may have dots of its own.
     let range = text.split_once("..").filter(|_| !text.starts_with("command:"));

@@ -1,8 +1,8 @@
-//! What results say, in words.
+//! Results in words.
 
 use super::{Report, Row, TestResult, Verdict};
 
-/// Returns what readers of the figures should know.
+/// Returns notes for readers of the figures.
 pub fn notes(report: &Report) -> Vec<String> {
     let mut notes = report.remarks.clone();
     let disturbed = rows(report).filter(|(_, row)| row.all_count).count();

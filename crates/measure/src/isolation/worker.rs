@@ -144,7 +144,7 @@ pub fn run(workload: &Workload, times: u32) -> Result<(), String> {
 ///
 /// # Errors
 ///
-/// What it needs and does not get, for people.
+/// The thing that it needs and does not get, in words for people.
 pub fn take(leech: &Leech) -> Result<Infallible, String> {
     let mut take = leech.prepare()?;
     loop {

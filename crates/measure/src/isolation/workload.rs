@@ -69,7 +69,7 @@ pub(crate) trait Work {
     ///
     /// # Errors
     ///
-    /// What went wrong, for people.
+    /// The failure, in words for people.
     fn run(&mut self) -> Result<(), String>;
 }
 

@@ -62,7 +62,7 @@ impl Overshoot {
         Self { path: ANY.path, ..self }
     }
 
-    /// Returns the same for a VCPU of a VM with so many serial lines, at all of which something may have been told before.
+    /// Returns the same for a VCPU of a VM with `lines` serial lines, at all of which something may have been told before.
     #[must_use]
     pub const fn with_lines(self, lines: u64) -> Self {
         let Self { path, idle, interrupt } = self;

@@ -36,7 +36,7 @@ impl Bucket {
         Ok(Self { tokens, period: period.0, full, level: full, last: Instant(0) })
     }
 
-    /// Takes `tokens` from the bucket at `now`. Returns true if so many were there; if not, none is
+    /// Takes `tokens` from the bucket at `now`. Returns true if the bucket had them; if not, none is
     /// taken.
     pub fn take(&mut self, tokens: u64, now: Instant) -> bool {
         self.fill(now);
@@ -48,7 +48,7 @@ impl Bucket {
     }
 
     /// Returns the earliest instant, `now` or later, at which `tokens` can be taken if nothing else
-    /// is taken before; `None` if the bucket never holds so many.
+    /// is taken before; `None` if the bucket never holds that number.
     pub fn available(&self, tokens: u64, now: Instant) -> Option<Instant> {
         let wanted = tokens.checked_mul(self.period).filter(|wanted| *wanted <= self.full)?;
         let lacking = wanted.saturating_sub(self.level);

@@ -3,7 +3,7 @@
 use super::{Bucket, Parameters, ParametersError};
 use crate::time::Instant;
 
-/// What follows from a message.
+/// The interrupt that follows from a message.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Signal {
     /// The receiver is to be interrupted now.

@@ -4,7 +4,7 @@ use core::{error, fmt};
 
 use crate::time::Duration;
 
-/// How many tokens a bucket gets, and how many it holds.
+/// The number of tokens that a bucket gets, and the number that it holds.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Parameters {
     /// Tokens in each period, which come evenly: `r`.

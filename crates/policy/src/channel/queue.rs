@@ -35,8 +35,8 @@ impl Channel {
         Self { bucket, moderation, waiting: 0, capacity }
     }
 
-    /// The sender sends a message at `now` that costs `tokens`, one at least. Returns what follows
-    /// if the message is let in.
+    /// The sender sends a message at `now` that costs `tokens`, one at least. Returns the signal that
+    /// follows if the message is let in.
     pub fn send(&mut self, tokens: u64, now: Instant) -> Result<Signal, Dropped> {
         if self.waiting >= self.capacity {
             return Err(Dropped::Full);

@@ -1,4 +1,4 @@
-//! How many frames of each colour something needs.
+//! The number of frames of each colour that a VM needs.
 
 use core::{error, fmt};
 

@@ -1,4 +1,4 @@
-//! Which VCPU runs, and until when.
+//! The choice of the VCPU that runs, and of the time until which it runs.
 
 use super::charge::{Charge, REGULATED};
 use super::choice::{Choice, NOBODY};

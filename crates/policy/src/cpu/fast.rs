@@ -1,6 +1,6 @@
 //! Short cuts of [`Cpu::step`] for frequent events. A caller may always use [`Cpu::step`] instead.
 //!
-//! [`step_unregulated`] saves a comparison. Each other function returns whether it applied. If it
+//! [`step_unregulated`] saves a comparison. Each other function returns true if it applied. If it
 //! did not, nothing has changed, and the caller passes the event to [`Cpu::step`]. If it did, the
 //! outcome is that of [`Cpu::step`]:
 //!

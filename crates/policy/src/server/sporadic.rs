@@ -147,7 +147,7 @@ impl Sporadic {
         }
     }
 
-    /// The budget is used from `since` on. An amount that could be used for so long that it would
+    /// The budget is used from `since` on. An amount that could be used for such a time that it would
     /// meet its own replenishment is lost: a server that others keep from running takes at most two
     /// budgets in a row, like a periodic one.
     #[inline]

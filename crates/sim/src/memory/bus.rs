@@ -1,4 +1,4 @@
-//! How accesses of PCPUs delay each other (XenThrottle, section 3.2).
+//! Delays that accesses of PCPUs cause each other (XenThrottle, section 3.2).
 //!
 //! An access keeps the memory busy for the latency `L`. An access of another PCPU in that time
 //! waits. It waits for at most one access of each other PCPU, and no access makes two accesses of

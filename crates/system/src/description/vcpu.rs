@@ -159,7 +159,7 @@ fn vcpu(at: &Fields<'_>) -> Option<Vcpu> {
     Some(Vcpu { pcpu, server: server?, bandwidth: bandwidth? })
 }
 
-/// `server` and what belongs to it: `Some(None)` if there is none, `None` if it cannot
+/// Reads `server` and the keys that belong to it: `Some(None)` if there is none, `None` if it cannot
 /// be read.
 fn server(at: &Fields<'_>) -> Option<Option<Server>> {
     let mut words = Class::WORDS.map(|word| (word, word)).to_vec();

@@ -39,7 +39,7 @@ pub(super) fn next(text: &str, at: usize) -> usize {
     text.len()
 }
 
-/// Returns true if a header of this `name` is one of the `list` or of what is in it; a list may be
+/// Returns true if a header of this `name` is one of the `list` or of a table in it; a list may be
 /// named from inside its table.
 pub(super) fn is_within(name: &str, list: &str) -> bool {
     let (name, list) = (format!(".{name}."), format!(".{list}."));

@@ -43,7 +43,7 @@ pub fn within(
     })
 }
 
-/// What the VCPUs of a PCPU get and use in both traces.
+/// The time that the VCPUs of a PCPU get and use in both traces.
 pub struct Uses<'a> {
     vcpus: &'a mut [VcpuComparison],
     /// Of each VCPU, in both traces, if it has a budget on this PCPU.

@@ -26,7 +26,7 @@ pub struct TraceFile {
     error: RefCell<Option<ReadError>>,
 }
 
-/// What is known of a PCPU.
+/// The known facts about a PCPU.
 #[derive(Clone, Copy, Debug, Default)]
 struct Facts {
     first: Option<u64>,

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::{Entry, Event};
 
-/// What a chunk has.
+/// A piece of a chunk.
 #[derive(Clone, Copy, Debug)]
 pub enum Piece {
     /// A chunk begins, before which records were lost.

@@ -1,6 +1,6 @@
-//! What numbers of the architecture stand for.
+//! The meaning of numbers of the architecture.
 
-/// Returns what a VCPU came to the hypervisor for: a class of exceptions of ESR_EL2.
+/// Returns the name of the event for which a VCPU came to the hypervisor: a class of exceptions of ESR_EL2.
 pub fn exit(class: u64) -> String {
     let name = match class {
         0x01 => "WFI or WFE",
@@ -16,7 +16,7 @@ pub fn exit(class: u64) -> String {
     format!("exit: {name}")
 }
 
-/// Returns what an interrupt is for, by its INTID: the private ones are those of Arm's Base System Architecture.
+/// Returns the name of an interrupt by its INTID: the private ones are those of Arm's Base System Architecture.
 pub fn interrupt(intid: u64) -> String {
     let name = match intid {
         0..=15 => "from another PCPU",

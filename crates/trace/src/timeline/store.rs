@@ -22,7 +22,7 @@ pub enum Block {
     Stored(u64),
 }
 
-/// Where blocks are.
+/// The place for blocks.
 #[derive(Debug, Default)]
 pub struct Store {
     file: Option<File>,

@@ -31,7 +31,7 @@ impl Pins {
     ///
     /// # Errors
     ///
-    /// Linux has no io_uring, or not for this process, or does not let it lock so much.
+    /// Linux has no io_uring, or not for this process, or does not let it lock all of the memory.
     pub fn new(memories: &[&Memory]) -> io::Result<Self> {
         let mut parameters = [0u64; PARAMETERS / 8];
         // SAFETY: the call writes a structure of numbers of this size, which is aligned and lives through the call.

@@ -12,7 +12,7 @@ use rustix::thread::Pid;
 /// `_IOW(KVMIO, 0x8b, struct kvm_signal_mask)`, which kvm-ioctls does not have.
 const SET_SIGNAL_MASK: libc::Ioctl = 0x4004_ae8b;
 
-/// What KVM reads: the number of bytes, and a set as the kernel has it.
+/// The structure that KVM reads: the number of bytes, and a set as the kernel has it.
 #[repr(C, packed)]
 struct SignalMask {
     bytes: u32,

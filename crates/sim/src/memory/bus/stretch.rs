@@ -23,7 +23,7 @@ pub struct Limits {
     pub accesses: u64,
 }
 
-/// What a stretch was.
+/// A stretch of accesses.
 #[derive(Clone, Copy, Debug)]
 pub struct Stretch {
     /// Time of the last access.
