@@ -1,4 +1,4 @@
-//! Why a bound has no certificate.
+//! The reasons why a bound has no certificate.
 
 /// The reason why a bound has no certificate.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]

@@ -52,7 +52,7 @@ pub struct Limit {
     pub step: u64,
     /// The period.
     pub span: u64,
-    /// By how much later accesses delay others than in their period.
+    /// The time after their period in which accesses still delay others.
     pub after: u64,
     /// The time that comes once in any number of periods.
     pub credit: u64,
@@ -103,7 +103,7 @@ pub struct Source {
     pub cost: u64,
     /// Least time between two events.
     pub spacing: u64,
-    /// By how much an event can be late, so that the next one seems early.
+    /// The time by which an event can be late, so that the next one seems early.
     pub early: u64,
 }
 

@@ -16,7 +16,7 @@ mod tree;
 
 use thiserror::Error;
 
-/// Why there is no platform file.
+/// The reason why there is no platform file.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The bytes are no device tree.

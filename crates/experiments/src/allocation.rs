@@ -18,20 +18,20 @@ use crate::experiment::{Allocation, Excess, Experiment, Measure};
 use crate::sets;
 use sums::{Sums, Totals};
 
-/// Task sets, and what is wanted of them.
+/// Task sets, and the values that are wanted of them.
 #[derive(Debug, Serialize)]
 pub struct Problem {
     settings: Allocation,
     /// Numbers of colours by scheme, ascending.
     places: BTreeMap<Scheme, BTreeSet<usize>>,
-    /// Which are compared with which, and where.
+    /// Pairs of schemes that are compared, with the number of colours.
     pairs: BTreeSet<(Scheme, Scheme, usize)>,
     #[serde(skip)]
     solver: Solver,
 }
 
 impl Problem {
-    /// Returns what the measurements of an experiment need.
+    /// Returns the problem whose results the measurements of an experiment need.
     pub fn new(
         experiment: &Experiment,
         settings: &Allocation,
@@ -63,7 +63,7 @@ impl Problem {
         Ok(problem)
     }
 
-    /// Wants a measurement at a place; returns `None` if the cache has not so many colours.
+    /// Wants a measurement at a place; returns `None` if the cache has fewer colours than that.
     fn want(&mut self, measure: &Measure, x: &str) -> Option<()> {
         let k = x.parse().ok().filter(|k| *k <= self.settings.colors)?;
         let mut add = |scheme| self.places.entry(scheme).or_default().insert(k);
@@ -79,7 +79,7 @@ impl Problem {
         Some(())
     }
 
-    /// Returns what all schemes need for a task set.
+    /// Returns the needs of all schemes for a task set.
     fn solve(&self, set: u64) -> Result<Totals, Error> {
         let vms = self.solver.draw(self.settings.seed, set)?;
         let mut totals = Totals::new();

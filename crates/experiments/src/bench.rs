@@ -1,4 +1,4 @@
-//! What exits cost, from the tool that counts instructions.
+//! The cost of exits, from the tool that counts instructions.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -19,16 +19,16 @@ use qemu::{Exit, LogFile, Outcome, Time};
 
 use crate::variant::Variant;
 
-/// What is booted. Equal boots give equal results.
+/// A boot of a system. Equal boots give equal results.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Boot {
     /// Description of the system.
     pub system: PathBuf,
-    /// What is appended to the command lines of VMs.
+    /// Names of VMs, and text that is appended to their command lines.
     pub append: Vec<(String, String)>,
     /// Options of cachescope; `None`: without it.
     pub options: Option<Vec<(String, String)>>,
-    /// What is different from the description.
+    /// The differences from the description.
     pub variant: Variant,
     /// The boot ends when this VM has ended; `None`: when all have, and it is recorded.
     pub until: Option<String>,
@@ -36,18 +36,18 @@ pub struct Boot {
     pub timeout: Duration,
 }
 
-/// What was seen.
+/// The observations of a boot.
 #[derive(Clone, Debug)]
 pub struct Observed {
     /// The jobs that guests marked.
     pub jobs: Vec<Job>,
-    /// What VMs did over time, if cachescope was there.
+    /// The accesses of VMs over time, if cachescope was there.
     pub bins: Vec<Bin>,
     /// Everything on the console.
     pub console: String,
     /// Evictions, if cachescope was there.
     pub counts: Option<Counts>,
-    /// What happened, if it was recorded.
+    /// The trace, if one was recorded.
     pub trace: Option<Trace>,
 }
 
@@ -116,7 +116,7 @@ impl Boot {
         })
     }
 
-    /// Whether the boot went as it should.
+    /// Checks that the boot went as it should.
     fn check(&self, outcome: &Outcome, known: &Known, until: Option<usize>) -> Result<(), String> {
         match outcome.exit {
             Exit::Code(0) => {}

@@ -39,7 +39,7 @@ pub struct Problem {
     automotive: Automotive,
 }
 
-/// What came out for some task sets.
+/// The results for some task sets.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Sums {
     number: u64,
@@ -47,7 +47,7 @@ pub struct Sums {
     places: Vec<Place>,
 }
 
-/// What came out at a utilisation.
+/// The results at a utilisation.
 #[derive(Debug, Deserialize, Serialize)]
 struct Place {
     percent: u64,
@@ -57,13 +57,13 @@ struct Place {
     found: Vec<Found>,
 }
 
-/// What came out for a bound.
+/// The results for a bound.
 #[derive(Debug, Deserialize, Serialize)]
 struct Found {
     bound: Bound,
-    /// In microseconds.
+    /// Lengths of the bound in microseconds.
     lengths: Distribution,
-    /// By how much it is below that of Davare et al., in thousandths of a percent.
+    /// The part by which it is below that of Davare et al., in thousandths of a percent.
     reductions: Distribution,
 }
 
@@ -81,7 +81,7 @@ impl Found {
 }
 
 impl Problem {
-    /// Returns what the measurements of an experiment need.
+    /// Returns the problem whose results the measurements of an experiment need.
     pub fn new(experiment: &Experiment, settings: &Chains, quick: bool) -> Result<Self, Failure> {
         let mut places = BTreeSet::new();
         for runs in &experiment.plan.runs {

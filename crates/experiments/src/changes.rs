@@ -1,4 +1,4 @@
-//! By how much means of a series changed against another: a table of its own on the page.
+//! Changes of means of a series against another: a table of its own on the page.
 
 use report::markdown;
 use serde::Deserialize;
@@ -13,7 +13,7 @@ pub struct Change {
     pub series: String,
     /// The other one.
     pub of: String,
-    /// What was published of it.
+    /// The published statement about it.
     #[serde(default)]
     pub published: String,
 }

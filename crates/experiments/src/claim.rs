@@ -1,4 +1,4 @@
-//! What was published, held against what was measured.
+//! Published claims, compared with measured values.
 
 mod checks;
 mod figures;
@@ -24,25 +24,25 @@ pub use judged::{Judged, Verdict};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// What must hold here.
+    /// The statement that must hold here.
     pub text: String,
-    /// Who says so, and where.
+    /// The source of the statement: author and place.
     pub source: String,
-    /// What was published, in the words or with the figures of the source.
+    /// The published statement, in the words or with the figures of the source.
     pub published: String,
     /// The places that it is about; default: all.
     pub at: Option<Points>,
-    /// How it is checked; none: see `why_not`.
+    /// Its check; none: see `why_not`.
     pub check: Option<Check>,
-    /// Why it cannot be checked.
+    /// The reason why it cannot be checked.
     pub why_not: Option<String>,
 }
 
-/// How a statement is checked.
+/// A check of a statement.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Check {
-    /// From a place on, the values of each series differ by at most so much.
+    /// From a place on, the values of each series differ by at most `within_percent`.
     Plateau(Plateau),
     /// No value is above the limit.
     AtMost(Limit),
@@ -50,14 +50,14 @@ pub enum Check {
     AtLeast(Limit),
     /// One value at least reaches the limit.
     Reaches(Limit),
-    /// At every place, a series differs by at most so much from another.
+    /// At every place, a series differs by at most `percent` from another.
     Within(Pair),
-    /// At some place, a series is above another by at least so much.
+    /// At some place, a series is above another by at least `percent`.
     Exceeds(Pair),
     /// Counts of two series over the places are distributed alike: up to every place, their
-    /// shares differ by at most so much.
+    /// shares differ by at most `percent`.
     Distribution(Pair),
-    /// The values lie on a straight line, each within so many percent.
+    /// The values lie on a straight line, each within `within_percent`.
     Linear(Straight),
     /// At every place, each series by another one is within limits.
     Ratios(Ratios),
@@ -69,7 +69,7 @@ pub enum Check {
     Falls(One),
     /// At every place, a series is above each of others, by an amount within limits.
     Above(Above),
-    /// The values of each series differ by at most so much.
+    /// The values of each series differ by at most `by`.
     Flat(Flat),
     /// A series is above each of others by more at the last place than at the first.
     Widens(Widens),

@@ -13,9 +13,9 @@ use crate::results::Results;
 pub struct Change {
     /// Its experiment and text.
     pub what: String,
-    /// What it was.
+    /// The expected verdict.
     pub was: Verdict,
-    /// What it is.
+    /// The verdict now.
     pub is: Verdict,
 }
 
@@ -24,7 +24,7 @@ pub fn read<'a>(experiments: &'a [Experiment], folder: &Path) -> Result<Vec<Resu
     experiments.iter().map(|experiment| Results::again(experiment, folder)).collect()
 }
 
-/// Returns what has changed since. What was not measured now (`--quick`) has not.
+/// Returns the changes since. A claim that was not measured now (`--quick`) has not changed.
 pub fn changes(expected: &Results, now: &Results) -> Vec<Change> {
     let name = &now.experiment.name;
     let claims = now.experiment.published.claims.iter();

@@ -31,48 +31,48 @@ pub use moment::{How, MEAN, Moment, Of, Window};
 pub use peer::Peer;
 pub use sets::{Allocation, Chains, Locks, Peers, Tasks, Vary};
 
-/// What is run and measured.
+/// The file with the runs and measurements.
 const EXPERIMENT: &str = "experiment.toml";
-/// What others have published about it.
+/// The file with the publications of others about it.
 const PUBLISHED: &str = "published.toml";
 
-/// An experiment and what was published about it.
+/// An experiment and the publications about it.
 #[derive(Debug)]
 pub struct Experiment {
     /// Name of its folder.
     pub name: String,
     /// Its folder: paths of systems start there.
     pub folder: PathBuf,
-    /// What is run and measured.
+    /// The runs and measurements.
     pub plan: Plan,
-    /// What others have published.
+    /// The publications of others.
     pub published: Published,
 }
 
-/// What is run and measured.
+/// The runs and measurements of an experiment.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// What the figure shows, in a line.
+    /// The content of the figure, in a line.
     pub title: String,
-    /// Where it was published: paper, section, figure.
+    /// The place of publication: paper, section, figure.
     pub source: String,
-    /// What is done here, in Markdown.
+    /// The description of the experiment, in Markdown.
     pub about: String,
-    /// Why figures differ from the published ones, in Markdown.
+    /// The reason why figures differ from the published ones, in Markdown.
     pub differences: String,
     /// The form of the figure; none: a table only.
     pub plot: Option<Plot>,
     /// Several figures over numbers; default: one of all series, `plot.svg`.
     #[serde(default, rename = "figure")]
     pub figures: Vec<Figure>,
-    /// What the values belong to: label of the first column and of the axis.
+    /// The places of the values: label of the first column and of the axis.
     pub x: String,
-    /// What the values are, with their unit.
+    /// The quantity of the values, with their unit.
     pub y: String,
-    /// Decimals of the values in the table; default: what suits their kind.
+    /// Decimals of the values in the table; default: those that suit their kind.
     pub decimals: Option<usize>,
-    /// What values are divided by before they are shown and judged.
+    /// The divisor of values before they are shown and judged.
     pub divide_by: Option<DivideBy>,
     /// Boots without cachescope: only what guests print can be measured.
     #[serde(default)]
@@ -94,7 +94,7 @@ pub struct Plan {
     /// Chains whose bounds are measured.
     #[serde(default, rename = "chain")]
     pub given: Vec<Given>,
-    /// What time lines show; none: there are none.
+    /// The window of time lines; none: there are none.
     pub timelines: Option<Window>,
     /// Means that are compared.
     #[serde(default, rename = "change")]
@@ -120,16 +120,16 @@ pub enum Plot {
 pub struct Runs {
     /// The series that the values belong to; several runs may have one.
     pub series: String,
-    /// Where.
+    /// The places.
     pub x: Points,
-    /// Where with `--quick`, or nowhere (`[]`); default: everywhere.
+    /// The places with `--quick`, or none (`[]`); default: all.
     pub quick: Option<Points>,
     /// The description of the system; none for measurements without a boot.
     pub system: Option<PathBuf>,
-    /// What is different from the description.
+    /// The differences from the description.
     #[serde(default)]
     pub variant: Variant,
-    /// What is appended to the command lines of VMs; `{x}` in it is the place, `{placement}` the number of the
+    /// Text that is appended to the command lines of VMs; `{x}` in it is the place, `{placement}` the number of the
     /// placement.
     #[serde(default)]
     pub append: BTreeMap<String, String>,
@@ -139,7 +139,7 @@ pub struct Runs {
     /// Options of cachescope in place of those of the experiment.
     #[serde(default)]
     pub cachescope: BTreeMap<String, String>,
-    /// What is measured.
+    /// The measurement.
     pub measure: Measure,
 }
 
@@ -181,11 +181,11 @@ impl Runs {
     }
 }
 
-/// What others have published.
+/// The publications of others about an experiment.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
-    /// What can be held against our values.
+    /// The claims that can be compared with our values.
     #[serde(rename = "claim")]
     pub claims: Vec<Claim>,
     /// Published values that stand beside ours in the table.
@@ -216,7 +216,7 @@ impl Published {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Value {
-    /// Where, as in our runs.
+    /// The place, as in our runs.
     pub x: String,
     /// Heading of its column.
     pub column: String,

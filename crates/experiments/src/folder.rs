@@ -1,4 +1,4 @@
-//! Where experiments are.
+//! The folder of experiments.
 
 use std::env;
 use std::fs;

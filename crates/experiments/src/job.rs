@@ -27,7 +27,7 @@ pub fn own(mut jobs: Vec<Job>) -> Vec<Job> {
     jobs
 }
 
-/// Which of several values counts.
+/// The one of several values that counts.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Statistic {
@@ -95,7 +95,7 @@ impl Spread {
 pub mod tests {
     use super::*;
 
-    /// A job that ran for so long.
+    /// A job that ran for `execution_ns`.
     pub fn job(vm: &str, task: u64, execution_ns: u64) -> Job {
         Job {
             vm: vm.into(),

@@ -1,4 +1,4 @@
-//! What papers have published, measured again: experiments as folders with systems, measurements and claims.
+//! Published results, measured again: experiments as folders with systems, measurements and claims.
 //!
 //! [`folder`] finds experiments, [`measure`] boots their systems or draws random ones, [`results`] judges the values by the
 //! claims of the paper and writes tables, figures and pages. [`published`] puts the pages of all experiments together,

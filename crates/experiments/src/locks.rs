@@ -22,7 +22,7 @@ pub struct Problem {
     places: BTreeMap<u64, BTreeSet<Scheme>>,
 }
 
-/// What came out for some task sets.
+/// The results for some task sets.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Sums {
     number: u64,
@@ -32,7 +32,7 @@ pub struct Sums {
 }
 
 impl Problem {
-    /// Returns what the measurements of an experiment need.
+    /// Returns the problem whose results the measurements of an experiment need.
     pub fn new(experiment: &Experiment, settings: &Locks, quick: bool) -> Result<Self, Failure> {
         let mut places: BTreeMap<u64, BTreeSet<Scheme>> = BTreeMap::new();
         for runs in &experiment.plan.runs {

@@ -12,8 +12,8 @@ use crate::took::{self, Took};
 use crate::wanted::Wanted;
 use crate::{allocation, bench, chains, changes, folder, locks, peers, sets, timeline};
 
-/// Measures an experiment with `jobs` threads or boots at a time; results go into a folder in `output`. Returns what was
-/// finished before `watch` stopped it or something failed, and why not all was measured.
+/// Measures an experiment with `jobs` threads or boots at a time; results go into a folder in `output`. Returns the results
+/// that were finished before `watch` stopped it or something failed, and the reason if not all was measured.
 pub fn measure<'a>(
     experiment: &'a Experiment,
     quick: bool,

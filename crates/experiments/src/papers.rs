@@ -27,7 +27,7 @@ pub struct Paper {
     pub name: String,
     /// Authors, title, place.
     pub title: String,
-    /// What of it is not measured.
+    /// The parts of it that are not measured.
     #[serde(default, rename = "absent")]
     pub absent: Vec<Absent>,
 }
@@ -36,9 +36,9 @@ pub struct Paper {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Absent {
-    /// Which ones, and what they show.
+    /// The figures and tables, and the things that they show.
     pub what: String,
-    /// Why not.
+    /// The reason why they are not measured.
     pub why: String,
 }
 

@@ -36,7 +36,7 @@ pub struct Problem {
     script: Option<Script>,
 }
 
-/// What came out for some systems.
+/// The results for some systems.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Sums {
     number: u64,
@@ -44,7 +44,7 @@ pub struct Sums {
     found: Vec<Found>,
 }
 
-/// What a method found at a place.
+/// The results of a method at a place.
 #[derive(Debug, Deserialize, Serialize)]
 struct Found {
     percent: u64,
@@ -58,7 +58,7 @@ struct Found {
 }
 
 impl Problem {
-    /// Returns what the measurements of an experiment need.
+    /// Returns the problem whose results the measurements of an experiment need.
     pub fn new(experiment: &Experiment, settings: &Peers, quick: bool) -> Result<Self, Failure> {
         let mut places: BTreeMap<u64, BTreeSet<Peer>> = BTreeMap::new();
         for runs in &experiment.plan.runs {

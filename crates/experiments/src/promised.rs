@@ -1,4 +1,4 @@
-//! What the analysis promises of a task, to stand beside what is measured.
+//! Times that the analysis promises for a task, to stand beside measured ones.
 
 use std::path::Path;
 
@@ -19,20 +19,20 @@ pub struct Promised {
     pub vm: Option<String>,
     /// Its name, after [`expand`].
     pub task: String,
-    /// Which time.
+    /// The kind of time.
     pub time: Time,
     /// In ms rather than ns.
     #[serde(default)]
     pub in_ms: bool,
 }
 
-/// Which time of a task.
+/// A kind of time of a task.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Time {
-    /// When a job has to be complete after its release.
+    /// The time after its release at which a job has to be complete.
     Deadline,
-    /// When it is, for sure.
+    /// The time after its release at which a job is complete at the latest.
     Bound,
 }
 

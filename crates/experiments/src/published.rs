@@ -14,7 +14,7 @@ use crate::took::Took;
 /// The page's file.
 const PAGE: &str = "published.md";
 
-/// What comes from no paper.
+/// The heading of experiments that come from no paper.
 const OWN: &str = "This project's own";
 
 /// Writes the page into the folder of results.

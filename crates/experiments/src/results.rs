@@ -22,16 +22,16 @@ use crate::values::{Value, Values};
 const DATA: &str = "data.csv";
 /// The page for people.
 pub const PAGE: &str = "table.md";
-/// What a table shows where there is no value for a known reason.
+/// The cell of a table where there is no value for a known reason.
 const NONE: &str = "none";
 /// A page has this sentence if values are missing.
 const INCOMPLETE: &str = "Incomplete: it was ended before all values were measured.";
-/// What else there is to say, for [`Results::again`].
+/// The file with the note, for [`Results::again`].
 const NOTE: &str = "note.txt";
-/// What the measurement took, for the same.
+/// The file with the time that the measurement took, for the same.
 const TOOK: &str = "took.json";
 
-/// What an experiment came to.
+/// The results of an experiment.
 #[derive(Debug)]
 pub struct Results<'a> {
     /// The experiment.
@@ -40,13 +40,13 @@ pub struct Results<'a> {
     pub values: Values,
     /// The verdicts, in the order of the claims.
     pub judged: Vec<Judged>,
-    /// Whether few places were measured.
+    /// True if few places were measured.
     pub quick: bool,
-    /// Whether all values are there.
+    /// True if all values are there.
     pub complete: bool,
-    /// What else there is to say.
+    /// A note on the results.
     pub note: Option<String>,
-    /// What the measurement took, if all was measured in one run.
+    /// The time that the measurement took, if all was measured in one run.
     pub took: Option<Took>,
 }
 
@@ -187,7 +187,7 @@ impl<'a> Results<'a> {
         format!("{:.decimals$}", value.shown)
     }
 
-    /// Returns what the values lack, if they lack something.
+    /// Returns the sentence about missing values, if some are missing.
     fn lack(&self) -> Option<&'static str> {
         match (self.complete, self.quick) {
             (false, _) => Some(INCOMPLETE),
@@ -262,7 +262,7 @@ impl<'a> Results<'a> {
         format!("target/release/bulkhead reproduce {}{quick}", self.experiment.name)
     }
 
-    /// For the terminal.
+    /// Returns the text for the terminal.
     pub fn text(&self, folder: &Path) -> String {
         let (heading, rows) = self.values_table();
         let heading: Vec<&str> = heading.iter().map(String::as_str).collect();
@@ -285,7 +285,7 @@ impl<'a> Results<'a> {
         text
     }
 
-    /// For machines.
+    /// Returns the document for machines.
     pub fn document(&self, folder: &Path) -> Document<'_> {
         let claims = self.experiment.published.claims.iter().zip(&self.judged);
         Document {

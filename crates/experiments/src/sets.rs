@@ -23,9 +23,9 @@ const PART: u64 = 50;
 /// The file, in the folder of the experiment's results.
 const FILE: &str = "parts.jsonl";
 
-/// What is done with task sets. As a document it tells problems apart.
+/// A problem that is solved with task sets. As a document it tells problems apart.
 pub trait Problem: Serialize + Sync {
-    /// What comes out for task sets together.
+    /// The results for task sets together.
     type Sums: Sums;
 
     /// The number of task sets.
@@ -46,10 +46,10 @@ pub trait Sums: Serialize + DeserializeOwned + Send {
     /// Adds the sums over other task sets of the same problem.
     fn add(&mut self, part: &Self);
 
-    /// Returns what is measured at a place, in percent; `None` if nothing is known.
+    /// Returns the measured value at a place, in percent; `None` if nothing is known.
     fn percent(&self, measure: &Measure, x: &str) -> Option<f64>;
 
-    /// Returns what else there is to say.
+    /// Returns a note on the results.
     fn note(&self) -> String;
 }
 
@@ -94,16 +94,16 @@ impl<P: Problem> Recorded for Parts<'_, P> {
     }
 }
 
-/// What an experiment with random task sets came to.
+/// The results of an experiment with random task sets.
 #[derive(Debug)]
 pub struct Drawn {
     /// The values, as many as there are.
     pub values: Values,
-    /// What else there is to say.
+    /// A note on the results.
     pub note: String,
-    /// Whether all task sets were computed.
+    /// True if all task sets were computed.
     pub complete: bool,
-    /// Whether an earlier run has computed a part.
+    /// True if an earlier run has computed a part.
     pub resumed: bool,
 }
 

@@ -4,7 +4,7 @@
 pub const PLACEMENT: &str = "{placement}";
 
 /// Replaces `{x}` by the place and, where that is a number, `{colors}` by the
-/// first so many colours (`0`, `0-1`, `0-2`, ...).
+/// first colours, as many as the number (`0`, `0-1`, `0-2`, ...).
 pub fn expand(text: &str, x: &str) -> String {
     let text = text.replace("{x}", x);
     match x.parse::<u64>() {

@@ -1,4 +1,4 @@
-//! When jobs of described tasks end and have resources: simulated, executed, and simulated with the execution
+//! The times at which jobs of described tasks end and have resources: simulated, executed, and simulated with the execution
 //! times of an execution; and charts of that.
 
 use std::collections::BTreeMap;

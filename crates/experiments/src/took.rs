@@ -1,11 +1,11 @@
-//! How much processor time a measurement took.
+//! The processor time that a measurement took.
 
 use std::fs;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// What a measurement took.
+/// The time that a measurement took.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Took {
     /// Seconds of processor time: of this program and of QEMU.
@@ -15,7 +15,7 @@ pub struct Took {
 }
 
 impl Took {
-    /// For people.
+    /// Returns the times as text for people.
     pub fn text(self) -> String {
         let minutes = self.processor_s.div_ceil(60);
         let time = match minutes {

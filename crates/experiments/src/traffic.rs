@@ -19,19 +19,19 @@ pub struct Traffic {
     pub task: u64,
     /// The unit of `x`; whole bins of cachescope.
     pub interval_us: u64,
-    /// Which accesses.
+    /// The accesses that count.
     pub count: Count,
 }
 
-/// Which accesses count at a place.
+/// The accesses that count at a place.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Count {
-    /// Those in interval `x`, counted from 0: the phase graph.
+    /// Accesses in interval `x`, counted from 0: the phase graph.
     Each,
-    /// Those in the first `x` intervals.
+    /// Accesses in the first `x` intervals.
     Sum,
-    /// Those in any `x` intervals in a row, wherever there are most: the arrival curve.
+    /// Accesses in any `x` intervals in a row, wherever there are most: the arrival curve.
     Most,
 }
 

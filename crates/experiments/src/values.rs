@@ -12,13 +12,13 @@ pub struct Value {
     pub series: String,
     /// Its place.
     pub x: String,
-    /// As it was measured.
+    /// The value as it was measured.
     pub measured: f64,
-    /// As it is shown and judged: divided by what the experiment says.
+    /// The value as it is shown and judged: divided by the divisor of the experiment.
     pub shown: f64,
     /// The jobs that it comes from.
     pub spread: Option<Spread>,
-    /// What was measured with each placement, of which `measured` is the median; empty with one placement.
+    /// The values measured with each placement, of which `measured` is the median; empty with one placement.
     pub placements: Vec<f64>,
 }
 
@@ -51,11 +51,11 @@ pub struct Absent {
     pub series: String,
     /// The place.
     pub x: String,
-    /// Why there is no value.
+    /// The reason why there is no value.
     pub why: String,
 }
 
-/// Why a measurement gave no value.
+/// The reason why a measurement gave no value.
 #[derive(Debug)]
 pub enum NoValue {
     /// It failed.
@@ -172,7 +172,7 @@ impl Values {
     }
 }
 
-/// What values are divided by.
+/// The divisor of values.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DivideBy {

@@ -8,11 +8,11 @@ use units::Duration;
 
 const MS: u64 = 1_000_000;
 
-/// What is different.
+/// The differences.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Variant {
-    /// How critical sections of VCPUs are ordered; default: as described.
+    /// The order of critical sections of VCPUs; default: as described.
     scheme: Option<Scheme>,
     /// The budget of each VCPU in us; default: as described.
     budget_us: Option<u64>,
@@ -23,7 +23,7 @@ pub struct Variant {
     no_overheads: bool,
 }
 
-/// How critical sections of VCPUs are ordered (vMPCP, section V.B).
+/// The order of critical sections of VCPUs (vMPCP, section V.B).
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 enum Scheme {

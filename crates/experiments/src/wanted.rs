@@ -1,4 +1,4 @@
-//! What has to be booted and read for the values of an experiment.
+//! The boots and readings for the values of an experiment.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -26,7 +26,7 @@ pub struct Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
-    /// Returns what the experiment needs.
+    /// Returns the boots and values that the experiment needs.
     pub fn new(experiment: &'a Experiment, quick: bool) -> Self {
         let (mut boots, mut values) = (Vec::<Boot>::new(), Vec::new());
         for runs in &experiment.plan.runs {
@@ -46,7 +46,7 @@ impl<'a> Wanted<'a> {
         Self { experiment, boots, values }
     }
 
-    /// Boots all systems, `jobs` at a time. Returns what was observed, in the order of the boots, and the first failure,
+    /// Boots all systems, `jobs` at a time. Returns the observations, in the order of the boots, and the first failure,
     /// after which no boot was begun.
     pub fn observe(
         &self,
@@ -70,7 +70,7 @@ impl<'a> Wanted<'a> {
         (observed, failure)
     }
 
-    /// Returns what was observed for a run at its first place.
+    /// Returns the observation for a run at its first place.
     pub fn observed<'o>(
         &self,
         runs: &Runs,
@@ -127,10 +127,10 @@ impl Family for Wanted<'_> {
     }
 }
 
-/// What one boot, or none, gives for a place, and the jobs that it comes from.
+/// The value that one boot, or none, gives for a place, and the jobs that it comes from.
 type Measured = (f64, Option<Spread>);
 
-/// The value at a place out of what each placement gave.
+/// The value at a place out of the values of all placements.
 fn together(runs: &Runs, x: &str, each: &[Measured]) -> Option<Value> {
     let (measured, spreads): (Vec<f64>, Vec<Option<Spread>>) = each.iter().copied().unzip();
     let spreads: Option<Vec<Spread>> = spreads.into_iter().collect();
@@ -138,7 +138,7 @@ fn together(runs: &Runs, x: &str, each: &[Measured]) -> Option<Value> {
     Value::median(runs.series.clone(), x.to_owned(), &measured, spread)
 }
 
-/// Returns what is measured for a place in one boot; `None` without an observation.
+/// Returns the measured value for a place in one boot; `None` without an observation.
 fn value(
     experiment: &Experiment,
     runs: &Runs,

@@ -12,9 +12,9 @@ pub use stock::{Run, Stock, Wish};
 pub struct Colored {
     /// The colours of the host's cache.
     pub geometry: Geometry,
-    /// Those of the VM.
+    /// The colours of the VM.
     pub colors: ColorSet,
-    /// Whether the VM sees them as its last-level cache (`vllc`).
+    /// True if the VM sees them as its last-level cache (`vllc`).
     pub shown: bool,
 }
 
@@ -49,6 +49,6 @@ pub struct VmFindings {
     pub pages: u64,
     /// The most pages that lay at the same time in frames of other colours, or in none.
     pub lost: u64,
-    /// When the first of them was seen, in milliseconds from the start.
+    /// The time at which the first of them was seen, in milliseconds from the start.
     pub lost_at_ms: Option<u64>,
 }

@@ -9,7 +9,7 @@ use units::Bytes;
 
 use crate::checkout;
 
-/// Why no image was built.
+/// The reason why no image was built.
 #[derive(Debug, ThisError)]
 pub enum Error {
     /// The hypervisor's file cannot be read.
@@ -131,7 +131,7 @@ pub enum Error {
     },
 }
 
-/// Why a file of a VM cannot be used.
+/// The reason why a file of a VM cannot be used.
 #[derive(Debug, ThisError)]
 pub enum GuestFileProblem {
     /// The file does not exist.

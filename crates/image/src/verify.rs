@@ -37,7 +37,7 @@ impl Contents {
     }
 }
 
-/// Why bytes are not an image, or not the image that was built.
+/// The reason why bytes are not an image, or not the image that was built.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 pub enum VerifyError {
     /// The arm64 header at the start is missing.

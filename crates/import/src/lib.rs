@@ -37,7 +37,7 @@ pub struct Left {
     pub line: usize,
     /// Its text.
     pub what: String,
-    /// Why it is left out, or what to do instead.
+    /// The reason why it is left out, or a remedy.
     pub why: String,
 }
 

@@ -22,9 +22,9 @@ const MEMORY_MAX: u64 = 1 << 24;
 const SHARED: std::ops::RangeInclusive<u64> = 32..=1019;
 /// Keys that say nothing that a description has to.
 const SILENT: [&str; 4] = ["type", "builder", "uuid", "vuart"];
-/// Why a VCPU does not get more than its budget.
+/// The reason why a VCPU does not get more than its budget.
 const EXTRA: &str = "time that others leave goes to VCPUs with `server = \"background\"`";
-/// Why keys without a counterpart are left out, and what to do instead.
+/// The reasons why keys without a counterpart are left out, and remedies.
 const REASONS: &[(&[&str], &str)] = &[
     (&["disk"], "there are no virtual disks: use an initial RAM disk, or a device of the machine"),
     (&["vif"], "there are no virtual networks: VMs talk through `[[channel]]`"),

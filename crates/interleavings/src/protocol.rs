@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize};
 use super::attention::{Attention, Place};
 use super::tool::{Arc, AtomicBool, Mutex, spawn, yield_now};
 
-/// What happens to the VCPU.
+/// An event of the VCPU.
 #[derive(Clone, Copy, Debug)]
 pub enum Act {
     /// Its PCPU only looks for interrupts.
@@ -22,7 +22,7 @@ pub enum Act {
     Handle,
 }
 
-/// What a sibling does to an interrupt of the VCPU, which it names.
+/// An action of a sibling on an interrupt of the VCPU, which it names.
 #[derive(Clone, Copy, Debug)]
 pub enum Call {
     Send(u8),
@@ -48,7 +48,7 @@ struct Shared {
     state: Mutex<State>,
     /// The interrupt between PCPUs is pending.
     kicked: AtomicBool,
-    /// What the test looks at: no part of what is modelled.
+    /// Counts for the test, which are no part of the model.
     kicks: AtomicU32,
     withdrawn: AtomicUsize,
 }

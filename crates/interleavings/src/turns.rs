@@ -7,7 +7,7 @@ use loom::thread::spawn;
 use super::ticket::TicketMutex;
 use crate::with_loom::spin::Spin;
 
-/// What the lock guards: loom notices if two have it at once, or one does not see what the one before has done.
+/// The data behind the lock: loom notices if two have it at once, or one does not see the changes of the one before.
 struct Served(UnsafeCell<Vec<usize>>);
 
 /// CPUs take the lock, each as often as it says: nobody has it beside another one, and who draws a number first

@@ -62,7 +62,7 @@ pub fn llc_bytes(cpu: usize) -> u64 {
     caches.last().map_or(1 << 20, |cache| cache.size_bytes)
 }
 
-/// Why there is no measurement.
+/// The reason why there is no measurement.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A process cannot do its work.

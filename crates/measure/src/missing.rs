@@ -1,4 +1,4 @@
-//! Why a measurement cannot be made here.
+//! The reasons why a measurement cannot be made here.
 
 use std::io;
 use std::path::PathBuf;

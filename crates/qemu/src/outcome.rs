@@ -41,7 +41,7 @@ pub struct Outcome {
     pub log: String,
     /// The file that has the output too.
     pub log_file: Option<PathBuf>,
-    /// Why the file ends before the console does, if it does.
+    /// The reason why the file ends before the console does, if it does.
     pub log_error: Option<String>,
     /// QEMU's own messages.
     pub stderr: String,

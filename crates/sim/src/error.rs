@@ -1,4 +1,4 @@
-//! Why a system cannot be simulated.
+//! The reasons why a system cannot be simulated.
 
 use policy::bandwidth;
 use policy::server::ParametersError;

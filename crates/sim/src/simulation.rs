@@ -18,7 +18,7 @@ pub struct Limits {
     pub events: u64,
 }
 
-/// Why a run ended.
+/// The reason why a run ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Ended {
     /// The simulation reached the given time.

@@ -252,7 +252,7 @@ pub enum Release {
         /// Longest delay in nanoseconds.
         delay_max: u64,
     },
-    /// By rings of another task ([`System::channels`]). Neither offset nor period counts.
+    /// Rings of another task release jobs ([`System::channels`]). Neither offset nor period counts.
     Rung,
     /// The first one at the offset, then as often as the limit, whose ticks are nanoseconds, lets
     /// pass, and up to this number of nanoseconds later, uniformly distributed. The period does not

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// Why a sweep cannot continue.
+/// The reason why a sweep cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A random system could not be drawn.

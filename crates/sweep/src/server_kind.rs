@@ -8,7 +8,7 @@ const NAMES: [&str; 3] = {
     [first.name(), second.name(), third.name()]
 };
 
-/// Those of servers that may overrun their budgets.
+/// The names of servers that may overrun their budgets.
 const OVERRUNNING: [&str; 2] = {
     let [first, second, _] = NAMES;
     [first, second]

@@ -17,7 +17,7 @@ struct Naive {
     overrun: u64,
     /// Since when the VCPU could execute in a global critical section.
     in_gcs: Option<u64>,
-    /// Whether it is known that it stopped there.
+    /// True if it is known that it stopped there.
     stop_told: bool,
 }
 

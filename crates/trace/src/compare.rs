@@ -33,7 +33,7 @@ pub struct Options {
     pub shift_ns: i64,
 }
 
-/// Why two traces cannot be compared.
+/// The reason why two traces cannot be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum CompareError {
     /// They are traces of different systems.

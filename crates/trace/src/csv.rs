@@ -40,7 +40,7 @@ pub fn write<S: Source>(trace: &S, out: impl Write) -> Result<(), csv::Error> {
     Ok(())
 }
 
-/// Nothing where there is nothing.
+/// Returns the text of a value; none if there is no value.
 fn shown(value: Option<impl ToString>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }

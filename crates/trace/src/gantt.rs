@@ -117,7 +117,7 @@ fn millis(ns: i64) -> f64 {
     ns as f64 / 1e6
 }
 
-/// From ticks to what is shown.
+/// Converts ticks to the shown time.
 struct View {
     clock: Clock,
     window: Range<i64>,

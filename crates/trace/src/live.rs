@@ -106,11 +106,11 @@ pub struct TaskView {
     pub name: String,
     /// Jobs that are complete.
     pub jobs: u64,
-    /// Those that were late.
+    /// Number of jobs that were late.
     pub misses: u64,
     /// The longest response time.
     pub longest_ns: Option<u64>,
-    /// From release to deadline, if it has one.
+    /// The time from release to deadline, if it has one.
     pub deadline_ns: Option<u64>,
 }
 

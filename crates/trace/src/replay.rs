@@ -40,7 +40,7 @@ pub struct Planned {
 pub enum Memory {
     /// Its own: accesses and period.
     Own(u64, u64),
-    /// That of its VM, with this period.
+    /// The budget of its VM, with this period.
     Shared(u64),
 }
 
@@ -63,7 +63,7 @@ impl Planned {
     }
 }
 
-/// Why the parameters of a VCPU are impossible.
+/// The reason why the parameters of a VCPU are impossible.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum Impossible {
     /// Its server cannot be.
@@ -74,7 +74,7 @@ pub enum Impossible {
     Memory(bandwidth::ParametersError),
 }
 
-/// Why a trace cannot be replayed.
+/// The reason why a trace cannot be replayed.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum ReplayError {
     /// The trace does not say when the servers started.
@@ -115,7 +115,7 @@ pub struct Replay {
     pub stopped: Option<Stopped>,
 }
 
-/// Why a replay ended before the end of the trace.
+/// The reason why a replay ended before the end of the trace.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Stopped {
     /// Time in ticks.

@@ -14,7 +14,7 @@ pub trait Ram {
     fn read(&self, address: u64, bytes: &mut [u8]) -> io::Result<()>;
 }
 
-/// Why the rings cannot be read.
+/// The reason why the rings cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum RingsError {
     /// The RAM cannot be read.

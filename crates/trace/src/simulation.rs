@@ -42,7 +42,7 @@ struct Pcpu {
 struct Vcpu {
     id: VcpuId,
     ready: TaskSet,
-    /// Those of its tasks that hold global resources.
+    /// Its tasks that hold global resources.
     raised: TaskSet,
     tasks: Vec<Task>,
 }

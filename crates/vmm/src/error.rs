@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Why a VM cannot be made or run.
+/// The reason why a VM cannot be made or run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// There is no KVM.

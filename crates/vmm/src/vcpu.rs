@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::real_time::RealTime;
 use crate::sys::{self, memory::Memory};
 
-/// Why a VCPU stopped.
+/// The reason why a VCPU stopped.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Exit {
     /// The guest calls.

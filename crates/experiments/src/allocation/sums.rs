@@ -10,7 +10,7 @@ use crate::experiment::{Excess, Measure};
 use crate::job::Statistic;
 use crate::sets;
 
-/// What a scheme needs by number of colours: none where it fails.
+/// The need of a scheme by number of colours: none where it fails.
 pub type Totals = BTreeMap<(Scheme, usize), Option<Share>>;
 
 /// Sums over some task sets.
@@ -19,7 +19,7 @@ pub struct Sums {
     number: u64,
     /// Task sets.
     sets: u64,
-    /// Those that all schemes allocate with all numbers of colours.
+    /// Number of task sets that all schemes allocate with all numbers of colours.
     comparable: u64,
     /// By scheme and number of colours: task sets that it allocates, and the sum of what
     /// those that are comparable need.
@@ -28,12 +28,12 @@ pub struct Sums {
     excesses: Vec<(Scheme, Scheme, usize, Excesses)>,
 }
 
-/// By how much a scheme needs more than another, in 10^-9 of what that needs, rounded up.
+/// Excesses of the need of a scheme over that of another, in 10^-9 of the latter, rounded up.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 struct Excesses {
     /// Task sets that both allocate.
     sets: u64,
-    /// Those for which both need the same.
+    /// Number of task sets for which both need the same.
     equal: u64,
     sum: i128,
     least: Option<i128>,
@@ -41,7 +41,7 @@ struct Excesses {
 }
 
 impl Excesses {
-    /// Of one task set.
+    /// Returns the excess of one task set.
     fn of(one: Share, other: Share) -> Self {
         const UNITS: i128 = 1_000_000_000;
         let (one, other) = (one.0 as i128, (other.0 as i128).max(1));
@@ -91,7 +91,7 @@ impl Sums {
         }
     }
 
-    /// By how many percent a scheme needs more than another.
+    /// Returns the percentage by which a scheme needs more than another.
     fn excess_percent(&self, excess: Excess, k: usize) -> Option<f64> {
         let wanted = (excess.scheme, excess.of, k);
         let found = &self.excesses.iter().find(|it| (it.0, it.1, it.2) == wanted)?.3;

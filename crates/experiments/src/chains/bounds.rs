@@ -9,7 +9,7 @@ use super::drawn::TaskSet;
 use crate::experiment::Bound;
 
 impl Bound {
-    /// All of them.
+    /// All bounds.
     pub const ALL: [Self; 3] = [Self::ReactionTime, Self::DataAge, Self::ReducedDataAge];
 
     /// The bound of a chain.

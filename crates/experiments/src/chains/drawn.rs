@@ -10,7 +10,7 @@ use taskgen::{Random, effect_chains, log_uniform, uunifast};
 use crate::experiment::{Chains, Tasks};
 
 const MS: u64 = 1_000_000;
-/// The utilisation of automotive task sets may be so much higher than wanted.
+/// Most by which the utilisation of automotive task sets may be higher than wanted.
 const ABOVE: f64 = 0.01;
 /// Runnables that are drawn for a task set at most.
 const RUNNABLES: u32 = 100_000;
@@ -29,7 +29,7 @@ pub struct TaskSet {
 }
 
 impl TaskSet {
-    /// Draws the task set with this number, whose utilisation is so many percent.
+    /// Draws the task set with this number, whose utilisation is `percent` percent.
     pub fn new(
         automotive: &Automotive,
         settings: &Chains,

@@ -9,7 +9,7 @@ use crate::experiment::{Bound, Given, Offsets, Stage};
 
 /// Jobs of a hyperperiod are followed one by one only if times are shorter.
 const LONGEST_TIME: i64 = 100_000;
-/// So many combinations of offsets are tried at most; a hyperperiod is not longer.
+/// Most combinations of offsets that are tried; a hyperperiod is not longer.
 const MOST_CASES: i64 = 1_000_000;
 
 impl Stage {
@@ -71,7 +71,7 @@ pub fn job_by_job(chains: &[Given], name: &str, offsets: Offsets) -> Result<f64,
 }
 
 impl Given {
-    /// Returns what is made of each task.
+    /// Returns the things that `make` makes of the tasks.
     fn each<T>(
         &self,
         name: &str,

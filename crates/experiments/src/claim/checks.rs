@@ -1,4 +1,4 @@
-//! What a check compares with what.
+//! The parameters of checks.
 
 use serde::Deserialize;
 

@@ -24,14 +24,14 @@ impl Claim {
         here.map(|value| (value.shown, value.x.as_str()))
     }
 
-    /// By how many percent the greatest value of a series is above its least.
+    /// Returns the percentage by which the greatest value of a series is above its least.
     pub(super) fn spread(&self, values: &Values, series: &str) -> Option<f64> {
         let (low, _) = least(self.of(values, series))?;
         let (high, _) = greatest(self.of(values, series))?;
         (low > 0.0).then(|| (high / low - 1.0) * 100.0)
     }
 
-    /// By how many percent the first series is above the second, and where.
+    /// Returns the percentages by which the first series is above the second, with their places.
     pub(super) fn differences<'a>(
         &self,
         values: &'a Values,
@@ -43,7 +43,7 @@ impl Claim {
         })
     }
 
-    /// By how many percent of all the shares of two series up to a place differ, and the place.
+    /// Returns the percentages of all by which the shares of two series up to a place differ, with the places.
     pub(super) fn shares<'a>(&self, values: &'a Values, pair: &Pair) -> Vec<Found<'a>> {
         let places = values.places();
         let running = |series: &str| {
@@ -63,7 +63,7 @@ impl Claim {
         first.iter().zip(second).zip(here).map(|((a, b), x)| ((a - b).abs(), x)).collect()
     }
 
-    /// How the value at the last place compares with that at the first.
+    /// Compares the value at the last place with that at the first.
     pub(super) fn ends(&self, values: &Values, one: &One) -> Option<(Ordering, String)> {
         let mut all = self.of(values, &one.series);
         let ((first, from), (last, to)) = (all.next()?, all.last()?);

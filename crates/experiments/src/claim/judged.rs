@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// Whether a statement holds.
+/// The verdict on a statement.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -15,7 +15,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// For people.
+    /// Returns the verdict in words for people.
     pub fn text(self) -> &'static str {
         match self {
             Self::Confirmed => "confirmed",
@@ -28,7 +28,7 @@ impl Verdict {
 /// A verdict and the figures that it comes from.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Judged {
-    /// Whether the statement holds.
+    /// The verdict on the statement.
     pub verdict: Verdict,
     /// The figures that decide.
     pub measured: String,

@@ -82,7 +82,7 @@ impl Widens {
     }
 }
 
-/// By how much a series is above another, and where.
+/// Returns the differences by which a series is above another, with their places.
 fn differences<'a>(
     claim: &Claim,
     values: &'a Values,

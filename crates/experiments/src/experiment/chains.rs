@@ -18,7 +18,7 @@ pub struct Given {
 pub struct Stage {
     /// Time between nominal releases.
     pub period: u64,
-    /// How late a release can be.
+    /// The largest delay of a release.
     #[serde(default)]
     pub jitter: u64,
     /// Release of the first job.
@@ -33,39 +33,39 @@ pub struct Stage {
     pub interval: Option<u64>,
 }
 
-/// Which offsets an analysis job by job takes.
+/// The offsets that an analysis job by job takes.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Offsets {
-    /// Those of the chain.
+    /// The offsets of the chain.
     Given,
-    /// Those with the longest age.
+    /// The offsets with the longest age.
     Worst,
 }
 
-/// Which time of a chain is bounded.
+/// The time of a chain that is bounded.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bound {
-    /// From a change of the state that the first task reads to the first output that knows it.
+    /// The time from a change of the state that the first task reads to the first output that knows it.
     ReactionTime,
-    /// From reading the state to the end of the output that was made from it.
+    /// The time from reading the state to the end of the output that was made from it.
     DataAge,
-    /// From reading the state to the beginning of that output.
+    /// The time from reading the state to the beginning of that output.
     ReducedDataAge,
 }
 
-/// Which bound of the random chains.
+/// A bound of the random chains.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Taken {
     /// The bound.
     pub bound: Bound,
-    /// Which of the chains counts.
+    /// The chain that counts.
     pub take: Quantile,
 }
 
-/// Which of many values counts.
+/// The one of many values that counts.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quantile {

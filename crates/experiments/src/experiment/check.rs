@@ -1,4 +1,4 @@
-//! What the types of an experiment cannot say.
+//! Checks of rules that the types of an experiment cannot state.
 
 use std::num::NonZeroU64;
 
@@ -22,7 +22,7 @@ impl Experiment {
         }
     }
 
-    /// Returns what is wrong with the names of series.
+    /// Returns the mistake in the names of series.
     fn unknown_name(&self) -> Option<String> {
         let Plan { runs, divide_by, figures, plot, changes, .. } = &self.plan;
         let series: Vec<&str> = runs.iter().map(|runs| runs.series.as_str()).collect();
@@ -56,7 +56,7 @@ impl Experiment {
 }
 
 impl Plan {
-    /// Returns what is wrong with measurements.
+    /// Returns the mistake in measurements.
     fn mistake(&self, runs: &Runs) -> Option<String> {
         let series = &runs.series;
         if runs.x.0.is_empty() {
@@ -77,7 +77,7 @@ impl Plan {
         self.sets(runs).or_else(|| placements(runs)).or(system)
     }
 
-    /// Returns what is wrong with the random systems of measurements.
+    /// Returns the mistake in the random systems of measurements.
     fn sets(&self, runs: &Runs) -> Option<String> {
         use Measure as M;
         let (series, measure) = (&runs.series, &runs.measure);
@@ -100,7 +100,7 @@ impl Plan {
     }
 }
 
-/// Returns what is wrong with the placements of measurements.
+/// Returns the mistake in the placements of measurements.
 fn placements(runs: &Runs) -> Option<String> {
     let series = &runs.series;
     let several = runs.placements > NonZeroU64::MIN;

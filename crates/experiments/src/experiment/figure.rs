@@ -1,4 +1,4 @@
-//! What the figures of an experiment show.
+//! The figures of an experiment.
 
 use serde::Deserialize;
 
@@ -10,13 +10,13 @@ use crate::values::Values;
 pub struct Figure {
     /// Name of its file, without `.svg`.
     pub file: String,
-    /// What it shows, in a line.
+    /// Its content, in a line.
     pub title: String,
-    /// What the values belong to: label of the axis.
+    /// The places of the values: label of the axis.
     pub x: String,
-    /// What the values are, with their unit.
+    /// The quantity of the values, with their unit.
     pub y: String,
-    /// What is in it.
+    /// The series in it.
     pub series: Vec<String>,
 }
 

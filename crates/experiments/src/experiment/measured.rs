@@ -1,4 +1,4 @@
-//! What is measured.
+//! Measurements.
 
 use serde::Deserialize;
 use sweep::{allocation, locks};
@@ -10,7 +10,7 @@ use crate::job::Statistic;
 use crate::promised::Promised;
 use crate::traffic::{Allowed, Traffic};
 
-/// What is measured.
+/// A measurement.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
@@ -22,9 +22,9 @@ pub enum Measure {
     Console(Console),
     /// EL2 instructions: the longest of this row of `cargo xtask bench-exits`.
     Instructions(String),
-    /// What VMs need if random task sets are allocated by this scheme.
+    /// The need of VMs if random task sets are allocated by this scheme.
     Utilization(allocation::Scheme),
-    /// By how many percent one scheme needs more than another.
+    /// The percentage by which one scheme needs more than another.
     Excess(Excess),
     /// The share of random task sets that meet their deadlines, in percent.
     Schedulable(locks::Scheme),
@@ -32,7 +32,7 @@ pub enum Measure {
     Planned(Peer),
     /// The processor time in which this method plans a random system, in milliseconds: the mean.
     PlanningTime(Peer),
-    /// By how many percent the bound of random chains is below that of Davare et al.
+    /// The percentage by which the bound of random chains is below that of Davare et al.
     Reduction(Taken),
     /// The bound of random chains, in milliseconds.
     Length(Taken),
@@ -44,7 +44,7 @@ pub enum Measure {
     Traffic(Traffic),
     /// The most accesses that a budget allows.
     Allowed(Allowed),
-    /// What the analysis of the system promises of a task.
+    /// A time of a task that the analysis of the system promises.
     Promised(Promised),
     /// A time of a task, simulated or executed.
     Moment(Moment),
@@ -89,12 +89,12 @@ pub struct Jobs {
     pub until: Option<String>,
     /// The number of the task in its marks; `{x}` in it is the place.
     pub task: String,
-    /// Which of the jobs counts.
+    /// The job that counts.
     pub take: Statistic,
-    /// One boot measures all places of `x`, one after the other, with so many
-    /// jobs each; default: all jobs of a boot belong to one place.
+    /// Number of jobs of each place of `x`, if one boot measures all places, one after the other;
+    /// default: all jobs of a boot belong to one place.
     pub each: Option<u64>,
-    /// How many jobs are left out at the beginning; default: none.
+    /// Number of jobs that are left out at the beginning; default: none.
     #[serde(default)]
     pub skip: u64,
     /// Leaves out jobs that others interrupted: those with more than twice as
@@ -124,11 +124,11 @@ pub struct Console {
 pub struct Evictions {
     /// The boot ends when this VM has ended.
     pub until: String,
-    /// Which of them.
+    /// The evictions that count.
     pub count: Counted,
 }
 
-/// Whose lines evict whose.
+/// Evictions by the owners of the two lines.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counted {
@@ -140,7 +140,7 @@ pub enum Counted {
     OfHypervisor,
 }
 
-/// By how many percent one scheme needs more than another, for the task sets that both allocate.
+/// The percentage by which one scheme needs more than another, for the task sets that both allocate.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Excess {
@@ -148,6 +148,6 @@ pub struct Excess {
     pub scheme: allocation::Scheme,
     /// The other one.
     pub of: allocation::Scheme,
-    /// Which of the task sets counts.
+    /// The task set that counts.
     pub take: Statistic,
 }

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Allocation {
-    /// How many.
+    /// Number of task sets.
     pub sets: u64,
-    /// How many with `--quick`.
+    /// Number of task sets with `--quick`.
     pub quick_sets: u64,
     /// Seed of the random numbers.
     pub seed: u64,
@@ -35,13 +35,13 @@ fn implicit() -> u64 {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Locks {
-    /// How many.
+    /// Number of task sets.
     pub sets: u64,
-    /// How many with `--quick`.
+    /// Number of task sets with `--quick`.
     pub quick_sets: u64,
     /// Seed of the random numbers.
     pub seed: u64,
-    /// What `x` is.
+    /// The quantity that `x` is.
     pub vary: Vary,
 }
 
@@ -49,9 +49,9 @@ pub struct Locks {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Peers {
-    /// How many at each place.
+    /// Number of systems at each place.
     pub sets: u64,
-    /// How many with `--quick`.
+    /// Number of systems with `--quick`.
     pub quick_sets: u64,
     /// Seed of the random numbers.
     pub seed: u64,
@@ -69,19 +69,19 @@ pub struct Peers {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chains {
-    /// How many at each place.
+    /// Number of task sets at each place.
     pub sets: u64,
-    /// How many with `--quick`.
+    /// Number of task sets with `--quick`.
     pub quick_sets: u64,
     /// Seed of the random numbers.
     pub seed: u64,
-    /// How their tasks are drawn.
+    /// The way to draw their tasks.
     pub tasks: Tasks,
     /// Fewest and most chains of a task set.
     pub chains: [u64; 2],
 }
 
-/// How tasks are drawn.
+/// The way to draw tasks.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tasks {
@@ -91,7 +91,7 @@ pub enum Tasks {
     Uniform([u64; 2]),
 }
 
-/// What differs from place to place.
+/// The quantity that differs from place to place.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Vary {

@@ -22,7 +22,7 @@ pub struct Script {
     file: PathBuf,
 }
 
-/// What the script reads.
+/// The question that the script reads.
 #[derive(Debug, Serialize)]
 struct Question {
     pcpus: usize,
@@ -32,7 +32,7 @@ struct Question {
     vms: Vec<Vec<[u64; 2]>>,
 }
 
-/// What the script writes.
+/// The answer that the script writes.
 #[derive(Debug, Deserialize)]
 struct Answer {
     /// Processor time of the solver.

@@ -34,7 +34,7 @@ pub struct Drawn {
 }
 
 impl Drawn {
-    /// Draws the system with this number, with tasks that use so many percent of all PCPUs.
+    /// Draws the system with this number, with tasks that use `percent` percent of all PCPUs.
     pub fn new(settings: &Peers, percent: u64, number: u64) -> Result<Self, Error> {
         let mut random = Random::new(settings.seed, number);
         let sum = PCPUS as f64 * percent as f64 / 100.0;

@@ -7,7 +7,7 @@ use planner::Task;
 use super::drawn::{Drawn, utilization};
 use super::plan::{Plan, Vcpu};
 
-/// Which of the places where something fits.
+/// The choice among the places where something fits.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Fit {
     /// The first.
@@ -85,7 +85,7 @@ mod tests {
 
     use super::*;
 
-    /// Tasks of so many percent.
+    /// Tasks with utilisations of `percents` percent.
     fn tasks(percents: &[u64]) -> Vec<Task> {
         let task = |percent: &u64| {
             let wcet = Duration(percent * 1_000_000);

@@ -1,8 +1,8 @@
-//! What a method decides.
+//! The decisions of a method.
 
 use serde::Deserialize;
 
-/// What a method decides.
+/// The decisions of a method.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Plan {
     /// The VCPUs with tasks.

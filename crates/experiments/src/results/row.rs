@@ -17,10 +17,10 @@ pub struct Row {
     mean_ns: Option<u64>,
     max_ns: Option<u64>,
     llc_misses_max: Option<u64>,
-    /// What was measured with each placement, with spaces between.
+    /// The values measured with each placement, with spaces between.
     #[serde(default)]
     placements: String,
-    /// Why there is no value, or nothing if there is one; all rows have it if one of them is without a value.
+    /// The reason if there is no value, or nothing if there is one; all rows have it if one of them is without a value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     absent: Option<String>,
 }

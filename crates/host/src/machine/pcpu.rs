@@ -84,7 +84,7 @@ struct Seat {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum State {
     Ready,
-    /// Until this time.
+    /// It waits until this time.
     Waits(u64),
     Off,
 }

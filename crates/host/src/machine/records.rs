@@ -14,7 +14,7 @@ const WAITING_MAX: usize = 1 << 16;
 #[derive(Debug)]
 struct Counts {
     lost: AtomicU64,
-    /// Of each VM, the marks that wait to be read.
+    /// For each VM, the number of marks that wait to be read.
     marks: Vec<AtomicU64>,
 }
 

@@ -12,7 +12,7 @@ use super::news::TEXTS_MAX;
 #[derive(Debug)]
 pub struct Shared {
     stop: AtomicBool,
-    /// For each VM, whether it has ended.
+    /// For each VM, true if it has ended.
     ended: Vec<AtomicBool>,
     /// The threads of all PCPUs, when these are ready.
     kicks: OnceLock<Vec<Kick>>,
@@ -20,14 +20,14 @@ pub struct Shared {
     texts: Vec<AtomicUsize>,
     /// Threads that run VCPUs.
     running: AtomicUsize,
-    /// Why a thread ended before its VMs did.
+    /// The reason why a thread ended before its VMs did.
     failure: OnceLock<String>,
     /// The thread that is woken when there is something to be told.
     listener: Thread,
 }
 
 impl Shared {
-    /// Of VMs that all run. The calling thread is the one that listens.
+    /// Makes the state of VMs that all run. The calling thread is the one that listens.
     pub fn new(vms: usize) -> Self {
         Self {
             stop: AtomicBool::new(false),

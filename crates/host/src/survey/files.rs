@@ -10,7 +10,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// Of the host whose files are below a folder.
+    /// Makes the files of the host that are below a folder.
     pub fn new(root: &Path) -> Self {
         Self { root: root.to_owned() }
     }

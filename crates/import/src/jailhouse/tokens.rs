@@ -72,7 +72,7 @@ pub fn read(source: &Arc<Source>) -> Result<Unit, Errors> {
 /// A condition that is open.
 struct Condition {
     place: Place,
-    /// Whether the lines of this branch count, and whether those of one did.
+    /// True if the lines of this branch count; the next is true if those of one branch did.
     on: bool,
     was_on: bool,
 }

@@ -18,10 +18,10 @@ pub struct Parameters {
     pub place: Place,
     pub domain: String,
     pub vcpu: Option<u64>,
-    /// In microseconds.
+    /// The period in microseconds.
     pub period: Option<u64>,
     pub budget: Option<u64>,
-    /// Whether it gets time that others leave.
+    /// True if it gets time that others leave.
     pub extra: bool,
 }
 

@@ -52,7 +52,7 @@ pub struct Machine {
     pcpus: usize,
     interrupts: Mutex<Interrupts>,
     bell: Condvar,
-    /// Who believes to hold each resource.
+    /// 1 for each resource that a VCPU believes to hold.
     pub holders: [AtomicU32; 1],
 }
 

@@ -1,4 +1,4 @@
-//! What of a plan resources need.
+//! The parts of a plan that resources need.
 
 pub struct Locks<'a> {
     pub resources: Vec<Resource<'a>>,

@@ -102,10 +102,10 @@ pub struct Vcpu {
     asked: AtomicBool,
     started: AtomicBool,
     ready: AtomicBool,
-    /// What its guest does.
+    /// The actions of its guest.
     acts: &'static [Act],
     done: AtomicUsize,
-    /// How many interrupts it has handled that it has not waited for.
+    /// Number of interrupts that it has handled and for which it has not waited.
     handled: AtomicUsize,
 }
 

@@ -1,4 +1,4 @@
-//! What drivers of network cards do, and what VCPUs of a VM do for them.
+//! Drivers of network cards, and the work of VCPUs of a VM for them.
 
 use std::cell::Cell;
 
@@ -16,7 +16,7 @@ use policy::time::Duration;
 /// RAM of a guest: a page for each ring, with its buffer, and two pages more for other rings.
 const RAM: u64 = 0x4000_0000;
 const PAGE: u64 = 0x1000;
-/// Where the card of a link is.
+/// Address of the card of a link.
 const CARDS: u64 = 0x0a04_0000;
 /// Descriptors of a ring, and where its parts are in its page.
 const SIZE: u16 = 4;
@@ -30,13 +30,13 @@ const FRAME: u32 = 26;
 const NOTIFY: u64 = 0x50;
 const STATUS: u64 = 0x70;
 const CONFIG: u64 = 0x100;
-/// What a driver does that works, and what the card says if a ring is wrong.
+/// Status of a card whose driver works, and bit of the card if a ring is wrong.
 pub const RUNS: u64 = 15;
 pub const NEEDS_RESET: u64 = 64;
 
 std::thread_local! {
-    /// What is looked at when a VCPU finds that somebody else is where it wants to be, and what is seen the first time. Shuttle has
-    /// one thread for all of its own.
+    /// A word that is read when a VCPU finds that somebody else is where it wants to be, and its value the first time. Shuttle
+    /// has one thread for all of its own.
     static WATCHED: Cell<Option<(GuestMemory, u64)>> = const { Cell::new(None) };
     static SEEN: Cell<Option<u16>> = const { Cell::new(None) };
 }

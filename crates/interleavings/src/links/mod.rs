@@ -48,7 +48,7 @@ pub mod arch {
         pub struct GuestMemory(pub &'static Bytes);
 
         impl GuestMemory {
-            /// Returns what the guest finds there, unnoticed by others.
+            /// Returns the number that the guest finds there, unnoticed by others.
             pub fn u16_at(self, offset: u64) -> u16 {
                 let data = self.0.data.lock().unwrap();
                 u16::from_le_bytes([data[offset as usize], data[offset as usize + 1]])

@@ -1,4 +1,4 @@
-//! What VMs do with their links at the same time, and what must come of it.
+//! Scenes of VMs that use their links at the same time, and their required results.
 
 use shuttle::thread::spawn;
 
@@ -7,7 +7,7 @@ use crate::guest::{Driver, NEEDS_RESET, RUNS, vms};
 /// Pages of the rings of a guest, and of those that it uses later.
 const RINGS: [u64; 2] = [0, 1];
 const OTHERS: [u64; 2] = [2, 3];
-/// How many places they have, and a number of which a driver never says so.
+/// Number of places of a ring, and one that no correct driver states.
 const SIZE: u16 = 4;
 const WRONG: u16 = 0x8000;
 /// Frames that a sender has.

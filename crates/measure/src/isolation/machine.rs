@@ -113,7 +113,7 @@ fn name(info: &str) -> String {
     })
 }
 
-/// Those that are not needed are left out.
+/// Returns the kernel's measures against leaks. Those that are not needed are left out.
 fn mitigations() -> Vec<String> {
     let Ok(folder) = fs::read_dir("/sys/devices/system/cpu/vulnerabilities") else {
         return Vec::new();

@@ -90,7 +90,7 @@ pub fn interval(row: &Row) -> [String; 3] {
     [it.value, it.low, it.high].map(percent)
 }
 
-/// As in sentences.
+/// Returns a verdict as in sentences.
 pub fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Isolated => "isolated",

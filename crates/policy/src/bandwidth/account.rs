@@ -18,9 +18,9 @@ pub struct Account {
 /// The source of accesses.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum Source {
-    /// From the VCPU's own budget.
+    /// Accesses come from the VCPU's own budget.
     Own { budget: i64, period: Duration },
-    /// From the budget of its VM; `refused`: nothing was left when the VCPU asked.
+    /// Accesses come from the budget of its VM; `refused`: nothing was left when the VCPU asked.
     Shared { refused: bool },
 }
 

@@ -20,7 +20,7 @@ pub trait Grants {
     fn give_back(&mut self, vcpu: usize, rest: Grant);
 }
 
-/// For CPUs whose VCPUs have budgets of their own, or none.
+/// No grants: for CPUs whose VCPUs have budgets of their own, or none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoGrants;
 

@@ -33,9 +33,9 @@ impl Slot {
 /// The place of a page of the VM.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Place {
-    /// In its frame of the default colours.
+    /// The page is in its frame of the default colours.
     Home,
-    /// In this frame of the pool.
+    /// The page is in this frame of the pool.
     Pool(u32),
 }
 

@@ -23,12 +23,12 @@ pub struct Lane {
     pub delay: u64,
 }
 
-/// When a PCPU makes accesses.
+/// The times at which a PCPU makes accesses.
 #[derive(Clone, Debug)]
 pub enum Course {
-    /// Not until the next event.
+    /// It makes none until the next event.
     Never,
-    /// When the job that executes has them, which others delay.
+    /// The job that executes has them at even distances, and others delay it.
     Evenly(Evenly),
     /// Every `gap` of execution, of which `done` is over at `begin`.
     Every { gap: u64, begin: u64, done: u64 },

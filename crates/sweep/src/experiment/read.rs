@@ -24,7 +24,7 @@ const ROWS: u64 = 100_000_000;
 /// Systems of a shard, if nothing is said.
 const PER_SHARD: u64 = 50;
 
-/// As it is written.
+/// An experiment as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {

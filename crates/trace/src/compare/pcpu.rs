@@ -46,7 +46,7 @@ pub fn within(
 /// The time that the VCPUs of a PCPU get and use in both traces.
 pub struct Uses<'a> {
     vcpus: &'a mut [VcpuComparison],
-    /// Of each VCPU, in both traces, if it has a budget on this PCPU.
+    /// The use of the budget of each VCPU, in both traces, if it has a budget on this PCPU.
     budgets: Vec<Option<[BudgetUse; 2]>>,
 }
 

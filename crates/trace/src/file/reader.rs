@@ -10,7 +10,7 @@ use crate::{Entry, Event, Header, Trace};
 /// Longest header that is read, in bytes.
 const HEADER_BYTES_MAX: u32 = 1 << 20;
 
-/// Why a file is not a trace.
+/// The reason why a file is not a trace.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The file cannot be read.

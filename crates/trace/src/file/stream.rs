@@ -22,7 +22,7 @@ pub struct TraceFile {
     tracks: Vec<Facts>,
     /// True if the file ends within a record or chunk.
     pub is_cut_off: bool,
-    /// Why an iterator ended too early.
+    /// The reason why an iterator ended too early.
     error: RefCell<Option<ReadError>>,
 }
 

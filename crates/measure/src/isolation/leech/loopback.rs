@@ -15,7 +15,7 @@ pub struct Loopback {
 }
 
 impl Loopback {
-    /// On a port that is free.
+    /// Makes a leech on a port that is free.
     pub fn new() -> Result<Self, String> {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|socket| {
             socket.connect(socket.local_addr()?)?;
