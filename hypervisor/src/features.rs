@@ -16,7 +16,7 @@ pub struct Most {
 /// All bits of a register, for fields in AArch32 that have had all their meanings for a long time.
 const ALL: u64 = 0xffff_ffff;
 
-/// The list: registers `S3_0_C0_C<crm>_<op2>`. What is not on it reads as zero.
+/// The list: registers `S3_0_C0_C<crm>_<op2>`. Registers that are not on it read as zero.
 #[rustfmt::skip]
 pub const fn most(crm: u64, op2: u64) -> Most {
     let (fields, signed) = match (crm, op2) {

@@ -7,7 +7,7 @@
 //! - [`plan`], [`payload`], `digest`: the plan and the guest files, read and verified;
 //! - `firmware`: compares the plan with the machine;
 //! - `start`: from the entry code to running VMs; `address_space`: the memory that EL2 maps;
-//! - `vm`: virtual machines: what each owns, PSCI, start, stop and restart, crash reports;
+//! - `vm`: virtual machines: the parts of each, PSCI, start, stop and restart, crash reports;
 //! - `machine`: the VMs and the console of the one machine;
 //! - `pcpu`, [`scheduler`], [`timer`]: physical CPUs, the choice of their VCPUs, and their timers;
 //! - `exits`: handlers for exceptions of guests; [`trapped`]: the instruction that trapped;

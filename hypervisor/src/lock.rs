@@ -17,7 +17,7 @@ pub use watched::{Mutex, MutexGuard};
 /// A lock around data that only one CPU uses: nobody ever waits for it.
 pub type Own<T> = spin::mutex::SpinMutex<T>;
 
-/// A lock that CPUs get in the order in which they came. Who waits for one has no other, but for those that `order` lists.
+/// A lock that CPUs get in the order in which they came. A CPU that waits for one has no other, but for those that `order` lists.
 #[cfg(all(target_os = "none", not(feature = "lock-marks")))]
 pub type Mutex<T> = spin::mutex::Mutex<T, Relax>;
 

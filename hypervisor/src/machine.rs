@@ -234,7 +234,7 @@ pub fn pass_on(vm: &Vm) {
     }
 }
 
-/// A VCPU of a VM, which executes or waits on this CPU, does what was left to it.
+/// A VCPU of a VM, which executes or waits on this CPU, does the work that was left to it.
 pub fn attend(vm: &'static Vm) {
     if vm.relieved.load(Ordering::Relaxed)
         && vm.relieved.swap(false, Ordering::Acquire)

@@ -92,7 +92,7 @@ impl fmt::Display for Damage<'_> {
     }
 }
 
-/// Most bytes of header and blob table: what [`header`] must be given.
+/// Most bytes of header and blob table: those that [`header`] must be given.
 pub const TABLE_BYTES_MAX: usize = HEADER_BYTES + BLOBS_MAX * ENTRY_BYTES;
 
 /// Reads the header and verifies it together with the blob table. `bytes` needs

@@ -1,4 +1,4 @@
-//! One physical CPU: its VCPUs, its trace, its timer, and what it does without a guest.
+//! One physical CPU: its VCPUs, its trace, its timer, and its work without a guest.
 
 mod regulation;
 mod sharing;

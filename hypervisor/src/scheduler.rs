@@ -1,7 +1,7 @@
 //! The scheduler of a PCPU: passes events and times to `policy::cpu` and records events and
 //! decisions in the trace.
 //!
-//! # What EL2 takes from a VCPU for others
+//! # Time that EL2 takes from a VCPU for others
 //!
 //! In any window this is a sum of the parts below ("Who pays" in `ARCHITECTURE.md` has the rules).
 //! `make bench-exits` checks the numbers of instructions, except for the console; `[overheads]` of

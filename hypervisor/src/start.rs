@@ -187,7 +187,7 @@ pub fn boot(device_tree: usize) -> ! {
     anchor.pcpu().idle()
 }
 
-/// Sets up what all CPUs have of the interrupt controller.
+/// Sets up the part of the interrupt controller that all CPUs share.
 fn interrupt_controller(planned: &plan::Gic) -> Result<(), gic::GicError> {
     let registers = board::memory::registers;
     let (distributor, frames) = match *planned {

@@ -15,7 +15,7 @@
 //! most `worst` to the latest and `best` to the earliest time ([`EventStream::after`]). Results are
 //! written in the order of `n`.
 //!
-//! # What is bounded
+//! # Bounded times
 //!
 //! - [`Chain::latency`]: from the nominal time of an event to the output for this event, if events
 //!   activate all steps. `J + W`.

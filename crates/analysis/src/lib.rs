@@ -9,11 +9,11 @@
 //! - [`vcache`]: the same as published in the vCache paper (Eq. 1 to 4);
 //! - [`memory`]: what other PCPUs cost by their memory accesses, and budgets against that
 //!   (XenThrottle, Eq. 3.1 to 3.8, as published and as they hold);
-//! - [`overheads`]: what the hypervisor takes;
+//! - [`overheads`]: the time that the hypervisor takes;
 //! - [`chain`]: how long data takes through several tasks and channels;
 //! - [`vmpcp`]: tasks that share resources across VCPUs (vMPCP, Eq. 1 to 16, as published and as
 //!   they hold);
-//! - [`crpd`]: what tasks cost each other in the cache; [`utilization`]: shares of a processor.
+//! - [`crpd`]: the delays that tasks cause each other in the cache; [`utilization`]: shares of a processor.
 //!
 //! All times are whole nanoseconds, and no floating point is used. Each search ends, with a
 //! bound or with a typed [`Failure`]. Debug builds compare short windows with a brute-force

@@ -4,7 +4,7 @@
 //! - [`Staircase`], [`Curve`], [`Reservation::accesses_in`]: the accesses of a VCPU or VM with a
 //!   budget in a window;
 //! - [`compensation`]: the same if interference that did not happen is given back;
-//! - [`Contention`]: how long tasks wait because of these accesses;
+//! - [`Contention`]: the time for which tasks wait because of these accesses;
 //! - [`mod@budget`]: the largest budgets with which critical tasks are in time;
 //! - [`published`]: the analysis of the thesis, as published.
 //!

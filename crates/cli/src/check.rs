@@ -1,4 +1,4 @@
-//! `bulkhead check`: whether a system can be planned and meets its deadlines, and what is in it.
+//! `bulkhead check`: says whether a system can be planned and meets its deadlines, and shows its content.
 
 pub mod bounds;
 mod certificate;

@@ -110,7 +110,7 @@ enum End {
     Signal(i32),
 }
 
-/// Measures an experiment. What was finished before it ended is kept.
+/// Measures an experiment. Values that were finished before it ended are kept.
 fn measure<'a>(
     experiment: &'a Experiment,
     quick: bool,

@@ -259,7 +259,7 @@ impl Tasks {
     }
 }
 
-/// Returns by how much a task exceeded its bound, if it did.
+/// Returns the time by which a task exceeded its bound, if it did.
 fn above_bound(task: &Task) -> Option<String> {
     let (max, bound) =
         task.response_max_ns.zip(task.bound_ns).filter(|(max, bound)| max > bound)?;

@@ -20,7 +20,7 @@ use crate::verdicts::places::{self, place, place_of};
 /// Parts of a bound that are shown as a reason.
 const PARTS_SHOWN: usize = 4;
 
-/// A difference. What is in one of the systems only has no other differences.
+/// A difference. A thing that is in one of the systems only has no other differences.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Difference {
     /// The thing that is different: `system`, `hypervisor`, `VM linux`, `VCPU linux.0`, `task linux.logger`, `chain steer`,

@@ -177,7 +177,7 @@ fn refused(refusal: Refusal) -> Failure {
     }
 }
 
-/// Reads a description and leaves open what it leaves open.
+/// Reads a description and keeps its open parts open.
 pub fn description(file: &Path) -> Result<description::System, Failure> {
     if ending(file) != Some("toml") {
         // What cannot be read is said first.

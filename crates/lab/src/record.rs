@@ -230,7 +230,7 @@ struct Recorder<F> {
 }
 
 impl<F: Feed> Recorder<F> {
-    /// Returns how many records were read, and how many lost.
+    /// Returns the numbers of read and of lost records.
     fn run(mut self, out: WholeFile) -> Result<(u64, u64), String> {
         let Opened { frequency_hz, pcpus } = self.open()?;
         if pcpus != self.header.pcpus {

@@ -1,4 +1,4 @@
-//! Decides what a description leaves open: budgets, periods and kinds of VCPUs and their numbers,
+//! Decides the open parts of a description: budgets, periods and kinds of VCPUs and their numbers,
 //! the VCPUs of tasks, colours, PCPUs.
 //!
 //! - A VCPU with a `server` and a `period`, but no `budget`, gets the least budget with which
@@ -109,7 +109,7 @@ enum Obstacle {
     Memory(Box<System>),
     /// A task is late because of the overheads of VCPUs that share PCPUs.
     Overheads(Box<System>),
-    /// VCPUs do not fit onto PCPUs: what they need, and how many PCPUs there are for them.
+    /// VCPUs do not fit onto PCPUs: their needs, and the number of PCPUs for them.
     Pcpus(Box<pcpus::Crowd>),
     /// No candidate of the search holds.
     Missed(Missed),
@@ -235,7 +235,7 @@ fn attempt(system: &System, request: &Request<'_>) -> Result<System, Obstacle> {
     }
 }
 
-/// Reports what is wrong with a complete description beside its deadlines.
+/// Reports mistakes in a complete description beside its deadlines.
 fn can_be_planned(system: &System) -> Result<(), Errors> {
     match system.platform.value.boot.is_ok() {
         true => plan::make(system).map(drop),
@@ -257,7 +257,7 @@ fn lenient(system: &System, decided: &[System], request: &Request<'_>) -> Option
     }
 }
 
-/// Returns plans of the same system with longer execution times: what holds for these holds.
+/// Returns plans of the same system with longer execution times: a plan that holds for these holds.
 fn heavier(system: &System, request: &Request<'_>) -> Vec<System> {
     let tasks: usize = system.vms.iter().map(|vm| vm.tasks.len()).sum();
     if request.effort < whole::TO_PLAN || tasks > HEAVIER_MAX {

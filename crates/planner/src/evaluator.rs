@@ -1,4 +1,4 @@
-//! Asks the analysis whether tasks fit into a VCPU, and how much budget they need.
+//! Asks the analysis whether tasks fit into a VCPU, and for the budget that they need.
 
 use analysis::overheads::{Neighbour, Overheads};
 use analysis::response::{Analyzer, Workload};

@@ -6,8 +6,8 @@
 //! - [`least_utilization`]: the cache-to-task allocation with the least utilisation, exactly;
 //! - [`search`]: the planner of this project;
 //! - [`vcpus_to_pcpus`]: which VCPU runs on which PCPU;
-//! - [`completion`]: decides what a description leaves open;
-//! - [`report`]: what a plan promises, and where the time of the PCPUs goes.
+//! - [`completion`]: decides the open parts of a description;
+//! - [`report`]: the promises of a plan, and the use of the time of the PCPUs.
 //!
 //! The `analysis` crate always says whether tasks meet their deadlines
 //! ([`Evaluator`]). Budgets are whole multiples of a grain, colours of a VCPU are numbered

@@ -1,4 +1,4 @@
-//! Results of many runs as a site: pages that need no server and no network, with what changed from one run to the next.
+//! Results of many runs as a site: pages that need no server and no network, with the changes from one run to the next.
 //!
 //! [`Site`] is plain data; [`Site::pages`] makes the pages. Systems are told apart by their names. All times of tasks are
 //! integers in nanoseconds, and dates are as in [`crate::date`].

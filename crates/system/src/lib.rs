@@ -1,11 +1,11 @@
 //! The description of a Bulkhead system, and the plan that is made from it.
 //!
-//! - [`description`]: what the author of a system writes, in TOML;
+//! - [`description`]: the file that the author of a system writes, in TOML;
 //! - [`platform`]: machines, and the boards that are known by name;
-//! - [`plan`]: what the hypervisor does, decided; as a device tree in text and bytes;
-//! - [`decided`]: what was planned, in the text of a description;
+//! - [`plan`]: all decisions for the hypervisor; as a device tree in text and bytes;
+//! - [`decided`]: the decisions of the planner, in the text of a description;
 //! - [`report`]: a summary of both;
-//! - [`diagnostic`]: what is wrong with an input, where, and what to do;
+//! - [`diagnostic`]: mistakes in an input, with their places and remedies;
 //! - [`suggest`]: which name was meant by one with a typo;
 //! - [`address`]: addresses, ranges of them, and the numbers of PCPUs and interrupts.
 //!

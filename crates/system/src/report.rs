@@ -108,7 +108,7 @@ pub struct VmReport {
     pub warm_up: bool,
     /// Memory accesses of all of its VCPUs together, if they are limited.
     pub memory_budget: Option<MemoryBudgetReport>,
-    /// After how many periods it gives up credits, if it gets some.
+    /// Number of periods after which it gives up credits, if it gets some.
     pub compensation_periods: Option<u32>,
     /// True if it gives them up at switches of tasks in critical guests, too.
     pub flush_task_switch: bool,

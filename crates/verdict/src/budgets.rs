@@ -26,7 +26,7 @@ pub struct Open {
 /// The reason why there are no budgets.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum NoBudgets {
-    /// The platform does not state how long accesses delay each other.
+    /// The platform does not state the time for which accesses delay each other.
     #[error("the platform has no `access_latency`")]
     NoLatency,
     /// The counter of the platform counts cycles or instructions.

@@ -93,7 +93,7 @@ fn frames(system: &System, vm: usize) -> impl Iterator<Item = [Duration; 2]> {
 }
 
 /// Returns the time that the hypervisor takes while a VCPU is in a section; zero if it never is.
-/// `above`: how long the VCPU and those above can be in sections.
+/// `above`: the time for which the VCPU and those above can be in sections.
 fn in_section(
     (costs, overheads): (Costs, &Overheads),
     own: &Facts,
@@ -162,7 +162,7 @@ struct Facts {
     vm: usize,
     /// Resources of several VMs that it may open.
     resources: Vec<usize>,
-    /// Period of its limit on accesses, and how often it gets a part of the limit in each.
+    /// Period of its limit on accesses, and the number of times that it gets a part of the limit in each.
     memory: Option<(Duration, u64)>,
 }
 

@@ -1,4 +1,4 @@
-//! Memory for what is built at boot. Nothing is ever given back: after boot the
+//! Memory for the structures that are built at boot. Nothing is ever given back: after boot the
 //! hypervisor allocates nothing, and [`seal`] makes an attempt fail.
 //!
 //! While a VM with colours is built, the heap is in memory of that VM ([`replace`]).
@@ -41,7 +41,7 @@ unsafe impl GlobalAlloc for BootHeap {
     unsafe fn dealloc(&self, _: *mut u8, _: Layout) {}
 }
 
-/// Gives the heap this memory, and returns what it has not used of that before.
+/// Gives the heap this memory, and returns the unused part of the memory before.
 ///
 /// # Safety
 /// The range is writable memory that nothing else uses, now or later, or what this

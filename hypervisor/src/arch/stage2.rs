@@ -124,7 +124,7 @@ impl Stage2 {
         self.store(ipa, 0);
     }
 
-    /// Moves pages of RAM with what is in them. The VM is that of VTTBR_EL2. Its other CPUs
+    /// Moves pages of RAM with their content. The VM is that of VTTBR_EL2. Its other CPUs
     /// go on: where they touch such a page, they wait until it is there again, by
     /// trying again ([`Stage2::touch`]).
     #[inline(never)]

@@ -28,7 +28,7 @@ impl<U: Uart> Console<U> {
         }
     }
 
-    /// Sends what the multiplexer holds and the hypervisor's messages, as far as nobody has them locked.
+    /// Sends the bytes that the multiplexer holds and the hypervisor's messages, as far as nobody has them locked.
     fn send_unsent(&self, text: &mut Polled<U>) {
         let mut within_line = false;
         if let Some(mut mux) = self.mux.try_lock() {

@@ -10,7 +10,7 @@ pub(super) enum Action {
     Wait,
     /// A byte for the VM that has the input.
     Input(u8),
-    /// A byte for this VM, whoever has the input.
+    /// A byte for this VM, also if another one has the input.
     Send(usize, u8),
     /// Show all VMs.
     All,

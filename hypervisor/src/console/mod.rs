@@ -100,7 +100,7 @@ impl<U: Uart> Console<U> {
         }
     }
 
-    /// Connects the UART; the first one stays. Sends what was printed before.
+    /// Connects the UART; the first one stays. Sends all earlier output.
     ///
     /// Until [`Console::go_live`], [`Console::print`] waits until all is sent.
     pub fn attach(&self, uart: U) {
@@ -180,7 +180,7 @@ impl<U: Uart> Console<U> {
         }
     }
 
-    /// Sends what the UART takes at once, within the budget; the transmit interrupt does the rest.
+    /// Sends as many bytes as the UART takes at once, within the budget; the transmit interrupt does the rest.
     #[inline(never)]
     pub fn pump(&self) {
         if self.draining.load(Ordering::SeqCst) {

@@ -79,7 +79,7 @@ impl Mux {
         self.open == Some(source)
     }
 
-    /// Changes the view; returns how many lines the old one did not show.
+    /// Changes the view; returns the number of lines that the old one did not show.
     pub(super) fn set_view(&mut self, view: View, sources: &Sources) -> u64 {
         if self.view == view {
             return 0;

@@ -49,7 +49,7 @@ pub(super) struct Names {
 impl Names {
     pub(super) const NONE: Self = Self { names: [Name::EMPTY; MAX_VMS], count: 0, longest: 0 };
 
-    /// Takes the first [`MAX_VMS`] names. What is not printable ASCII is shown as `?`.
+    /// Takes the first [`MAX_VMS`] names. Bytes that are not printable ASCII are shown as `?`.
     pub(super) fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut this = Self::NONE;
         for (name, entry) in names.into_iter().zip(&mut this.names) {

@@ -50,7 +50,7 @@ impl Ring {
         self.lines > 0 || self.len() >= LONG_LINE
     }
 
-    /// Takes as many of `bytes` as there is room for, and returns how many.
+    /// Takes as many of `bytes` as there is room for, and returns their number.
     pub(super) fn push(&mut self, bytes: &[u8]) -> usize {
         let taken = bytes.len().min(self.space());
         for &byte in &bytes[..taken] {
@@ -71,7 +71,7 @@ impl Ring {
         Some(byte)
     }
 
-    /// Forgets all bytes and returns how many lines they ended.
+    /// Forgets all bytes and returns the number of lines that they ended.
     pub(super) fn discard(&mut self) -> u32 {
         self.popped = self.pushed;
         core::mem::take(&mut self.lines)
@@ -89,7 +89,7 @@ impl Ring {
         }
     }
 
-    /// Once all that fitted is out, puts in a line about what did not.
+    /// Puts in a line about lost bytes once all bytes that had room are out.
     pub(super) fn report_lost(&mut self) {
         if self.lost > 0 && self.len() == 0 {
             let lost = u64::from(core::mem::take(&mut self.lost));

@@ -31,7 +31,7 @@ struct OwnPage<T>(T);
 
 const _: () = assert!(size_of::<OwnPage<Mutex<Ring>>>() == PAGE_BYTES as usize);
 
-/// The rings, and what they tell the multiplexer without it taking their locks.
+/// The rings, and the facts that they tell the multiplexer without it taking their locks.
 pub(super) struct Sources {
     rings: [OwnPage<Mutex<Ring>>; SOURCES],
     // Sources with something to show now. A bit changes only under the ring's lock.
@@ -60,7 +60,7 @@ impl Sources {
         self.rings.as_ptr().wrapping_add(vm) as usize
     }
 
-    /// Takes bytes from a VM. Returns how many, and whether there is something to show.
+    /// Takes bytes from a VM. Returns their number, and true if there is something to show.
     pub(super) fn write(&self, vm: usize, bytes: &[u8]) -> (usize, bool) {
         let mut ring = self.rings[vm].0.lock();
         let taken = ring.push(bytes);

@@ -3,7 +3,7 @@
 
 use crate::arch::cpu;
 
-/// Nothing shows how long a CPU waits: that is how long another one has the lock.
+/// Nothing shows the time for which a CPU waits: it is that for which another one has the lock.
 #[inline(always)]
 pub fn wanted<T>() {}
 

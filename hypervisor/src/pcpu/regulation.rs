@@ -55,7 +55,7 @@ pub(super) struct Regulation {
     counts_memory: bool,
     /// The time at which the first period of all budgets starts.
     start: u64,
-    /// The VMs that get credits for what critical VCPUs of this PCPU do not access.
+    /// The VMs that get credits for accesses that critical VCPUs of this PCPU do not make.
     sides: Vec<Side>,
 }
 
@@ -87,7 +87,7 @@ impl Regulation {
         }
     }
 
-    /// The counter counts from what it has shown on, up to the limit, for the VCPU that is to run then.
+    /// The counter counts on from the shown count, up to the limit, for the VCPU that is to run then.
     #[inline(always)]
     fn restart(&self, limit: Option<u64>, counted: u64) {
         self.set_limit(limit, counted);

@@ -83,7 +83,7 @@ impl Pcpu {
         at.vcpu.attention.look(raised, attend, is_due)
     }
 
-    /// Does what was noted for a VCPU that is loaded, or waits. Returns true if it had something to do when that was noted.
+    /// Does the noted work of a VCPU that is loaded, or waits. Returns true if it had something to do when that was noted.
     #[inline(never)]
     fn attend(&'static self, at: &Assignment) -> Option<bool> {
         let notes = at.vm.gic.attend(&GicEnv::at(at, self), at.vcpu.index);
@@ -247,7 +247,7 @@ impl Pcpu {
     }
 
     /// Tells the scheduler, if this CPU has one, and notes what it decides. The VCPU that runs
-    /// goes on until [`Pcpu::go_on`], and the timer stays as it is. `at`: to whom it happens.
+    /// goes on until [`Pcpu::go_on`], and the timer stays as it is. `at`: the VCPU to which it happens.
     #[inline(never)]
     fn decide(&'static self, event: Event, at: Option<&Assignment>, now: u64) {
         let Some(scheduler) = self.scheduler.own() else {
@@ -313,7 +313,7 @@ impl Pcpu {
         self.decide_rarely(event, None, now);
     }
 
-    /// A VCPU of another PCPU waits for what one of this PCPU has: from now on it matters for how long.
+    /// A VCPU of another PCPU waits for a resource that one of this PCPU has: from now on it matters how long that one has it.
     #[inline(never)]
     fn limit_gcs(&'static self) {
         if self.is_shared() && self.assignments().iter().any(|at| at.vcpu.sections.is_inside()) {

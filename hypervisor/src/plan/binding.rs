@@ -86,7 +86,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// A property that is one string, in whatever encoding.
+    /// Returns a property that is one string, in any encoding.
     #[inline(never)]
     pub fn string(self, property: &'static str) -> Result<&'a [u8], Refusal<'a>> {
         match self.required(property)? {

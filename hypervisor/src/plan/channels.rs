@@ -120,7 +120,7 @@ fn channel<'a>(
     Ok(Channel { node, name, ram: Ram { guest: memory.guest, host, colors: None, stripe } })
 }
 
-/// Returns how often the writer may interrupt the readers; none: never.
+/// Returns the limit on interrupts of the readers by the writer; none: it never interrupts them.
 fn rings(node: Node<'_>, clock: Clock) -> Result<Option<Rate>, Refusal<'_>> {
     let [interval, early] = [names::RING_INTERVAL_NS, names::RING_EARLY_NS];
     if node.value(interval).is_none() && node.value(early).is_none() {

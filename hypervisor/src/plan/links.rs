@@ -104,7 +104,7 @@ fn macs(node: Node<'_>) -> Result<[Mac; 2], Refusal<'_>> {
     }
 }
 
-/// Returns how many bytes an end may send.
+/// Returns the limit on the bytes that an end may send.
 fn limit(node: Node<'_>, clock: Clock) -> Result<Parameters, Refusal<'_>> {
     let rate = node.long(names::BYTES_PER_SECOND)?;
     if !(LINK_RATE_MIN..=LINK_RATE_MAX).contains(&rate) {

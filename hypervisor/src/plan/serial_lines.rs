@@ -8,7 +8,7 @@ use super::two_ended::TwoEnded;
 use super::vm::Vm;
 use super::{Clock, Node, Problem, Refusal, channels};
 
-/// Reads the serial lines, and gives each VM its ends. Returns how many there are.
+/// Reads the serial lines, and gives each VM its ends. Returns the number of lines.
 #[inline(never)]
 pub fn read<'a>(
     node: Option<Node<'a>>,

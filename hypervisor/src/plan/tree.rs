@@ -84,7 +84,7 @@ impl<'a> Tree<'a> {
         self.word(2) as usize / 4
     }
 
-    /// Names of properties, and what may stand behind them.
+    /// Names of properties, and the bytes that may stand behind them.
     fn strings(self) -> &'a [u8] {
         self.blob.get(self.word(3) as usize..).unwrap_or_default()
     }

@@ -184,7 +184,7 @@ impl Vm<'_> {
         }
     }
 
-    /// Returns true if the VM gets credits for what critical VMs do not access.
+    /// Returns true if the VM gets credits for accesses that critical VMs do not make.
     pub fn is_compensated(&self) -> bool {
         self.memory_budget.is_some_and(|budget| budget.compensation.is_some())
     }

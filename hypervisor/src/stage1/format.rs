@@ -21,7 +21,7 @@ const VALID: u64 = 1 << 0;
 const TABLE: u64 = 1 << 1;
 /// AP\[1\]: EL0 may read.
 const USER: u64 = 1 << 6;
-/// APTable\[0\]: EL0 may not access what is behind the table.
+/// APTable\[0\]: EL0 may not access pages behind the table.
 const NO_USER_BEHIND: u64 = 1 << 61;
 /// Highest bit of an address, without those of 52-bit addresses.
 const ADDRESS: u64 = (1 << 48) - 1;
@@ -54,7 +54,7 @@ pub(super) struct Format {
 pub(super) enum Entry {
     /// Nothing is mapped.
     Nothing,
-    /// A table of the next level; without `user`, EL0 may not access what is behind it.
+    /// A table of the next level; without `user`, EL0 may not access pages behind it.
     Table { ipa: u64, user: bool },
     /// A block or page, which EL0 may or may not read.
     Leaf { ipa: u64, user: bool },

@@ -69,7 +69,7 @@ impl Wire {
         self.sent.load(Relaxed) != self.shown.load(Relaxed)
     }
 
-    /// The sender shows what it has sent.
+    /// The sender shows the bytes that it has sent.
     pub fn show(&self) {
         self.shown.store(self.sent.load(Relaxed), Release);
     }

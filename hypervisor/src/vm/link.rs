@@ -377,7 +377,7 @@ fn deliver((vm, number): (usize, usize), frame: &[u8]) -> Result<bool, Dropped> 
     }
 }
 
-/// Does what was noted for a link, once. A VCPU on another CPU that is there does it, or has a VCPU called for it.
+/// Does the noted work of a link, once. A VCPU on another CPU that is there does it, or has a VCPU called for it.
 #[inline(never)]
 fn hear(vm: &'static Vm, number: usize, env: &GicEnv) {
     let (link, notes) = (&vm.links.all[number], &vm.links.notes);
@@ -442,7 +442,7 @@ fn stop(links: &[Link]) {
     }
 }
 
-/// The VM ends for good: what it has to tell it tells now.
+/// The VM ends for good: it tells now all that it has to tell.
 #[inline(never)]
 pub(super) fn end(vm: &'static Vm) {
     stop(&vm.links.all);
@@ -455,7 +455,7 @@ pub(super) fn end(vm: &'static Vm) {
     }
 }
 
-/// Resets the cards. What was sent to the VM is lost, and what it has sent stays.
+/// Resets the cards. Frames that were sent to the VM are lost, and those that it has sent stay.
 #[inline(never)]
 pub(super) fn reset(vm: &'static Vm) {
     vm.links.notes.forget();

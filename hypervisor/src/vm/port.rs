@@ -143,7 +143,7 @@ impl Port {
         self.tell_late(end, false);
     }
 
-    /// Shows and tells the other end what it has to know, if it may be interrupted now, or if `at_once`.
+    /// Shows and tells the other end all that it has to know, if it may be interrupted now, or if `at_once`.
     #[inline(never)]
     fn tell_late(&self, end: &mut End, at_once: bool) {
         if !end.late {
@@ -204,7 +204,7 @@ pub fn access(
     Some(Ok(value))
 }
 
-/// Does something at a port, and what follows from that. Returns false if a VCPU on another CPU is at the port.
+/// Does something at a port, and its consequences. Returns false if a VCPU on another CPU is at the port.
 fn visit(vm: &'static Vm, number: usize, env: &GicEnv, what: impl FnOnce(&Port, &mut End)) -> bool {
     let port = &vm.ports.all[number];
     let Some(mut end) = port.try_lock() else { return false };
@@ -217,7 +217,7 @@ fn visit(vm: &'static Vm, number: usize, env: &GicEnv, what: impl FnOnce(&Port, 
     true
 }
 
-/// Does what was noted for a port, once. A VCPU on another CPU that is there does it, or has a VCPU called for it.
+/// Does the noted work of a port, once. A VCPU on another CPU that is there does it, or has a VCPU called for it.
 #[inline(never)]
 fn hear(vm: &'static Vm, number: usize, env: &GicEnv) {
     let (port, notes) = (&vm.ports.all[number], &vm.ports.notes);
@@ -281,7 +281,7 @@ fn serve(at: &Assignment, pcpu: &'static Pcpu) {
     }
 }
 
-/// The VM ends for good: what it has to tell it tells now.
+/// The VM ends for good: it tells now all that it has to tell.
 #[inline(never)]
 pub(super) fn end(vm: &'static Vm) {
     for port in &vm.ports.all {
@@ -289,7 +289,7 @@ pub(super) fn end(vm: &'static Vm) {
     }
 }
 
-/// Resets the ports: what was sent to the VM is lost, and what it has sent stays.
+/// Resets the ports: bytes that were sent to the VM are lost, and those that it has sent stay.
 #[inline(never)]
 pub(super) fn reset(vm: &'static Vm) {
     vm.ports.notes.forget();

@@ -1,4 +1,4 @@
-//! Queues between a writer and its reader: how many messages wait, and for how long.
+//! Queues between a writer and its reader: the number of messages that wait, and the time for which they wait.
 //!
 //! A message waits from its arrival in the queue until its reader has taken it. All counts include
 //! messages that arrive or are taken at the instant at which they are counted, so that a buffer

@@ -1,4 +1,4 @@
-//! Streams of events: how many can come in a window of time.
+//! Streams of events: the number of events that can come in a window of time.
 
 use crate::chain::Delay;
 use crate::{Duration, LONGEST};

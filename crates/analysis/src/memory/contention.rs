@@ -1,4 +1,4 @@
-//! Contention: how long the tasks of a VCPU wait for memory.
+//! Contention: the time for which the tasks of a VCPU wait for memory.
 
 use crate::memory::{Bus, Curve, Reservation};
 use crate::response::Workload;
@@ -166,7 +166,7 @@ impl Contention<'_> {
 }
 
 impl Interferer {
-    /// Returns how long this number of accesses waits for the interferer in a window.
+    /// Returns the time for which this number of accesses waits for the interferer in a window.
     fn delay(&self, accesses: Option<u128>, window: u64, bus: &Bus) -> u128 {
         let pcpus = u128::from(self.pcpus);
         let own = accesses.map(|it| it.saturating_mul(pcpus * u128::from(bus.latency.0)));

@@ -43,7 +43,7 @@ impl Curve {
         &self.staircase
     }
 
-    /// Returns by how much later accesses delay others than in their periods.
+    /// Returns the time after their periods in which accesses still delay others.
     pub fn late(&self) -> Duration {
         Duration(self.late)
     }

@@ -1,4 +1,4 @@
-//! The arrival curve of XenThrottle: how long a VCPU or VM with a budget can delay others.
+//! The arrival curve of XenThrottle: the time for which a VCPU or VM with a budget can delay others.
 
 use crate::Duration;
 use crate::divisor::Divisor;

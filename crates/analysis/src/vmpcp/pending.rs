@@ -1,4 +1,4 @@
-//! Pending times: how long jobs can be pending, which limits the requests of a window.
+//! Pending times: the times for which jobs can be pending, which limit the requests of a window.
 //!
 //! A job that makes a request in a window was released at most its response time before. In the
 //! sound variant the assumed time is first the deadline of each task. If a bound is above the

@@ -1,4 +1,4 @@
-//! Remote blocking: how long a task waits until a resource is granted (Eq. 10 and 11).
+//! Remote blocking: the time for which a task waits until a resource is granted (Eq. 10 and 11).
 
 use super::endless::Endless;
 use super::flat::FlatSection;

@@ -91,7 +91,7 @@ impl Turns {
         }
     }
 
-    /// Returns how long a request of a VCPU for a resource waits at most.
+    /// Returns the longest time for which a request of a VCPU for a resource waits.
     fn wait(
         &self,
         system: &System,

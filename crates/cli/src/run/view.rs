@@ -57,7 +57,7 @@ impl View {
     }
 }
 
-/// Finds labels at the start of lines. What may still become a label is held back.
+/// Finds labels at the start of lines. Text that may still become a label is held back.
 struct Painter {
     /// Text at the start of a line, and the text that is shown for it.
     patterns: Vec<(Vec<u8>, Vec<u8>)>,

@@ -20,7 +20,7 @@ const PROBE: &str = "import bulkhead.cluster, bulkhead._bulkhead as it; print(it
 const TICK: Duration = Duration::from_millis(100);
 
 /// Computes the shards that are not finished on the cluster with this scheduler, and puts them into the
-/// journal in the folder. What is finished is there also if this fails or is interrupted.
+/// journal in the folder. Finished shards are there also if this fails or is interrupted.
 pub fn run(file: &Path, folder: &Path, address: &str, signals: &Signals) -> Result<(), Failure> {
     let python = std::env::var(VARIABLE).unwrap_or_else(|_| PYTHON.to_owned());
     probe(&python)?;

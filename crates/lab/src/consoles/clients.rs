@@ -25,10 +25,11 @@ pub const CLIENTS_MAX: usize = 16;
 /// Bytes of a client that are taken in a turn.
 const READ_BYTES: usize = 256;
 
-/// Shortest time of a turn in which a client wrote or could not be accepted: input is for people, and nothing bounds what waits for the machine.
+/// Shortest time of a turn in which a client wrote or could not be accepted: input is for people, and nothing bounds the
+/// input that waits for the machine.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Longest time until what waits for a client is tried again, and until the end of the run is seen.
+/// Longest time until output that waits for a client is tried again, and until the end of the run is seen.
 const TURN: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// The clients, and the last output of each VM.

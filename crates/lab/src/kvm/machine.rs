@@ -61,7 +61,7 @@ impl Host {
         self.findings.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Starts the VMs. What they print goes into the file `log`, too. After `timeout` they are stopped.
+    /// Starts the VMs. Their output goes into the file `log`, too. After `timeout` they are stopped.
     pub fn start(
         &mut self,
         system: &System,

@@ -10,7 +10,7 @@ use trace::{Clock, Event, LockStep, Trace, VcpuId};
 use crate::amount::time as shown;
 use crate::responses::Key;
 
-/// Longest window, and how many periods of the slowest task it has otherwise.
+/// Longest window, and the number of periods of the slowest task that it has otherwise.
 const WINDOW_MAX_NS: u64 = 200_000_000;
 const PERIODS: u64 = 2;
 

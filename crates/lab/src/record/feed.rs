@@ -17,7 +17,7 @@ pub trait Feed {
     /// overwritten before they were read.
     fn poll(&mut self, pcpu: usize, records: &mut Vec<Record>) -> io::Result<u64>;
 
-    /// Returns how long to wait until the next look, if a PCPU has written this number of records since the last one.
+    /// Returns the time until the next look, if a PCPU has written this number of records since the last one.
     fn pause(&self, records: usize) -> Duration {
         if records < RING_RECORDS / 4 { POLL } else { Duration::ZERO }
     }

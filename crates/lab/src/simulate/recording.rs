@@ -42,7 +42,7 @@ fn resources(system: &System) -> Vec<String> {
     system.resources.iter().map(|it| it.name.value.clone()).collect()
 }
 
-/// Returns the simulated tasks of a VCPU. What has no end has no period.
+/// Returns the simulated tasks of a VCPU. A task that has no end has no period.
 fn tasks(model: &model::Model, vm: usize, index: usize) -> Vec<TaskHeader> {
     let is_it = |vcpu: &model::Vcpu| vcpu.vm == vm && vcpu.index == index;
     let Some((pcpu, at, _)) = model.vcpus().find(|(.., vcpu)| is_it(vcpu)) else {

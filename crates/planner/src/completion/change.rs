@@ -16,7 +16,7 @@ pub enum Change {
     Colors {
         /// Number of colours of the VM, or of all VMs whose colours are planned.
         colors: usize,
-        /// Colours that a VM has less: its name, and how many.
+        /// Colours that a VM has less: its name, and their number.
         fewer: Option<(String, usize)>,
     },
     /// A VCPU has this budget.

@@ -103,7 +103,7 @@ impl<'a> Scale<'a> {
         }
     }
 
-    /// Returns the mean of how much worse a plan is than the unit, in millionths.
+    /// Returns the mean of the parts by which a plan is worse than the unit, in millionths.
     pub fn weighed(&self, weights: &Weights, values: &Values) -> u128 {
         let ratio =
             |worse: u128, better: u128| worse.saturating_mul(u128::from(WHOLE)) / better.max(1);

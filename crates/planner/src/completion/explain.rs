@@ -133,7 +133,7 @@ fn all_free(colors: usize) -> String {
     }
 }
 
-/// Returns the first task of the only VCPU that misses its deadline, and by how much at least.
+/// Returns the first task of the only VCPU that misses its deadline, and the least time by which it does.
 fn late(vm: &Vm, slot: Slot, problem: &Problem, free: usize) -> Option<(usize, Option<Duration>)> {
     let members: Vec<&Task> = vm.tasks().iter().collect();
     let sets = match vm.coloring() {

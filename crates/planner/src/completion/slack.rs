@@ -28,7 +28,7 @@ const SEARCH: u64 = 4;
 /// Parts in which budgets are made larger.
 const PARTS: u64 = 8;
 
-/// Returns a plan in which all execution times can grow, and by how much, in millionths.
+/// Returns a plan in which all execution times can grow, and the part by which they can, in millionths.
 pub(super) fn most_slack(system: &System, planned: System, request: &Request<'_>) -> (System, u64) {
     let open = Open::of(system);
     let judge = Judge::new(request);

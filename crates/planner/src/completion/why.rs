@@ -152,7 +152,7 @@ impl Why<'_> {
         }
     }
 
-    /// Says what holds if all deadlines are still met.
+    /// Returns the effect if all deadlines are still met.
     fn still(&self, system: &System) -> String {
         let slack = slack_of(system, self.request);
         let met = "all deadlines are still met";

@@ -150,7 +150,8 @@ impl Bound {
 }
 
 impl Entry {
-    /// Returns how many tasks and chains are bounded by their deadline, and of how many that is said; none if of none.
+    /// Returns the number of tasks and chains that are bounded by their deadline, and the number of those of which that is said;
+    /// none if it is said of none.
     pub fn in_time(&self) -> Option<(usize, usize)> {
         part(self.timed.iter().filter_map(|it| {
             let deadline = it.deadline_ns.filter(|_| it.bound != Bound::NotStated)?;

@@ -1,4 +1,4 @@
-//! A table in GitHub Flavored Markdown, for a comment on a change: what fails comes first.
+//! A table in GitHub Flavored Markdown, for a comment on a change: failures come first.
 
 use super::{Outcome, Row, Rule, Verdicts};
 use crate::markdown::table;

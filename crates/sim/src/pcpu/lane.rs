@@ -28,7 +28,7 @@ pub struct Lane {
 pub enum Course {
     /// It makes none until the next event.
     Never,
-    /// The job that executes has them at even distances, and others delay it.
+    /// The job that executes makes them evenly over its execution, and others delay them.
     Evenly(Evenly),
     /// Every `gap` of execution, of which `done` is over at `begin`.
     Every { gap: u64, begin: u64, done: u64 },

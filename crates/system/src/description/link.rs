@@ -12,7 +12,7 @@ use crate::diagnostic::{Diagnostic, Place};
 use crate::document::Fields;
 use crate::plan::{Mac, Rings, VM_NAME_HELP, is_vm_name};
 
-/// Bytes at once, shortest time between two interrupts, and how many of these may come at once, if the description does not say.
+/// Bytes at once, shortest time between two interrupts, and number of interrupts at once, if the description does not say.
 const BURST: Bytes = Bytes(64 << 10);
 const EVERY: Duration = Duration(1_000_000);
 const INTERRUPTS: u64 = 2;

@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostic, Place};
 use crate::document::Fields;
 use crate::plan::Rings;
 
-/// Shortest time between two interrupts, and how many may come at once, if the description does not say.
+/// Shortest time between two interrupts, and number of interrupts at once, if the description does not say.
 const EVERY: Duration = Duration(1_000_000);
 const BURST: u64 = 2;
 

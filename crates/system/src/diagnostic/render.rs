@@ -17,7 +17,7 @@ pub enum Style {
 /// Diagnostics that are shown to people: each is shown in its file, which takes as long as the file is.
 const SHOWN_MAX: usize = 100;
 
-/// Returns the first diagnostics, one after the other, with an empty line between two, and how many more there are.
+/// Returns the first diagnostics, one after the other, with an empty line between two, and the number of those that follow.
 pub(super) fn render(diagnostics: &[Diagnostic], style: Style) -> String {
     let renderer = match style {
         Style::Plain => Renderer::plain(),

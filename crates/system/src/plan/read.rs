@@ -289,7 +289,7 @@ fn vcpus(at: &Cursor<'_>) -> Option<Vec<Vcpu>> {
     vcpus
 }
 
-/// Returns how long a VCPU may be in critical sections: without the property it may be in none.
+/// Returns the time for which a VCPU may be in critical sections: without the property it may be in none.
 fn hold(vcpu: &Cursor<'_>) -> Option<Duration> {
     let hold = vcpu.long(names::HOLD_NS)?;
     if hold == 0 {

@@ -1,4 +1,4 @@
-//! The machine's interrupt controller, a GICv2 or a GICv3: what the rest of the hypervisor uses.
+//! The machine's interrupt controller, a GICv2 or a GICv3: the functions that the rest of the hypervisor uses.
 //!
 //! Priority drop and deactivation are separate (EOImode 1): an interrupt for the hypervisor is
 //! acknowledged, ended and deactivated here; one for a guest is acknowledged and ended here and

@@ -44,8 +44,8 @@ struct Interface {
 
 static INTERFACE: StaticRef<Interface> = StaticRef::empty();
 
-/// Sets up what the executing CPU has, which has this affinity: interrupts of every priority reach it, if they
-/// are enabled. Private ones are disabled. `control`: GICH.
+/// Sets up the part of the controller that belongs to the executing CPU, which has this affinity: interrupts of every
+/// priority reach it, if they are enabled. Private ones are disabled. `control`: GICH.
 pub fn init_cpu(
     distributor: Mmio,
     cpu: Mmio,

@@ -39,7 +39,7 @@ impl Samples {
         self.counts[least] = (table, 1);
     }
 
-    /// Returns the address space that was seen in more than half of the samples, and how often.
+    /// Returns the address space that was seen in more than half of the samples, and the number of these samples.
     pub(super) fn winner(&self) -> Option<(u64, u32)> {
         let (table, count) = self.counts.iter().copied().max_by_key(|entry| entry.1)?;
         (count >= COUNT_MIN && 2 * count > self.taken).then_some((table, count))

@@ -95,7 +95,7 @@ impl Attention {
         self.place.store(Place::Out as u8, SeqCst);
     }
 
-    /// Returns how many kicks of the PCPU the VCPU caused that nobody has paid for: the caller lets it
+    /// Returns the number of kicks of the PCPU that the VCPU caused and for which nobody has paid: the caller lets it
     /// pay. To be called before the notes are served, after which it can cause more.
     #[inline]
     pub fn take_kicks(&self) -> u8 {

@@ -39,7 +39,7 @@ pub trait Line {
     /// is room again.
     fn send(&mut self, byte: u8) -> bool;
 
-    /// The same for several bytes; returns how many it takes.
+    /// The same for several bytes; returns the number that it takes.
     fn send_all(&mut self, bytes: &[u8]) -> usize {
         bytes.iter().take_while(|byte| self.send(**byte)).count()
     }
@@ -210,7 +210,7 @@ impl Pl011 {
         self.remind();
     }
 
-    /// Raises the interrupts of what is in the receive FIFO.
+    /// Raises the interrupts of the bytes in the receive FIFO.
     fn remind(&mut self) {
         self.raw |= RT;
         if self.receive.len() >= self.receive_limit() {

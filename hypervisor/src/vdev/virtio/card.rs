@@ -131,7 +131,7 @@ impl Card {
         }
     }
 
-    /// The driver has done what a correct one does not do: it has to reset the card.
+    /// The driver has made a mistake that a correct one does not make: it has to reset the card.
     pub fn breaks(&mut self) {
         if self.is_running() {
             self.status |= NEEDS_RESET;

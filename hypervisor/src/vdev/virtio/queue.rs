@@ -89,7 +89,7 @@ impl Queue {
         layout.is_valid().then_some(Self { layout, taken: 0, returned: 0 })
     }
 
-    /// Returns how many chains are available.
+    /// Returns the number of available chains.
     pub fn waiting(&self, memory: &impl Memory) -> Result<u16, Broken> {
         let index = memory.load_u16(self.layout.available + 2).ok_or(Broken::Outside)?;
         let waiting = index.wrapping_sub(self.taken);
@@ -110,7 +110,7 @@ impl Queue {
         Ok(Some(first))
     }
 
-    /// Takes all available chains and returns them, without a look at their buffers. Returns how many.
+    /// Takes all available chains and returns them, without a look at their buffers. Returns their number.
     pub fn give_back_all(&mut self, memory: &impl Memory) -> Result<u16, Broken> {
         let waiting = self.waiting(memory)?;
         fence(Acquire);

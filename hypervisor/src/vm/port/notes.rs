@@ -55,7 +55,7 @@ impl Notes {
             && self.missed.fetch_and(!(1 << port), SeqCst) & 1 << port != 0
     }
 
-    /// Forgets all notes. What was sent before one of them is seen afterwards.
+    /// Forgets all notes. Bytes that were sent before one of them are seen afterwards.
     pub fn forget(&self) {
         self.told.swap(0, SeqCst);
     }

@@ -6,7 +6,7 @@ use units::Duration;
 
 use super::{micros, percent};
 
-/// The limits of VCPUs, the accesses that they made, and how long they waited.
+/// Returns the limits of VCPUs, the accesses that they made, and the time for which they waited.
 pub fn table(vcpus: &[Vcpu]) -> String {
     let row = |vcpu: &Vcpu| {
         let memory = vcpu.memory.as_ref()?;

@@ -92,7 +92,7 @@ pub fn pcpus(comparison: &Comparison) -> Option<String> {
     (!rows.is_empty()).then(|| table(&heading, &rows))
 }
 
-/// Two times and by how much the second is longer.
+/// Returns two times and the difference by which the second is longer.
 fn times([a, b]: [u64; 2]) -> [String; 3] {
     let (a, b) = (i128::from(a), i128::from(b));
     [a, b, b - a].map(micros)

@@ -167,7 +167,7 @@ impl Limits {
         self.with(system, &accesses.collect::<Vec<_>>())
     }
 
-    /// Returns how much a VM is allowed: accesses of a second.
+    /// Returns the accesses that a VM may make in a second.
     pub fn of_vm(&self, system: &System, vm: usize) -> u128 {
         let all = self.accesses(system).into_iter().zip(&self.periods).zip(&self.owners);
         let own = all.filter(|(_, owner)| owner.0 == vm).map(|(it, _)| it);
@@ -196,7 +196,7 @@ impl Limits {
         self.accesses(system).iter().zip(&self.most).all(|(accesses, most)| accesses >= most)
     }
 
-    /// Returns how much is allowed in all: accesses of a second.
+    /// Returns the accesses that all VMs may make in a second.
     pub fn sum(&self, system: &System) -> u128 {
         let pairs = self.accesses(system).into_iter().zip(&self.periods);
         pairs.map(|(it, period)| u128::from(it) * SECOND / u128::from(period.0.max(1))).sum()

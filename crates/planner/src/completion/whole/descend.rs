@@ -82,7 +82,7 @@ impl Descent<'_, '_, '_> {
         (system, best)
     }
 
-    /// Returns about how many changes are possible.
+    /// Returns about the number of possible changes.
     fn neighbours(&self, system: &System) -> usize {
         let open = &self.choices.open;
         let pcpus = system.platform.value.cpus.len();

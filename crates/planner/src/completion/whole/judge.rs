@@ -1,4 +1,4 @@
-//! The judge of the search: what `check` says about a complete description, in numbers.
+//! The judge of the search: the verdict of `check` on a complete description, in numbers.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

@@ -270,7 +270,7 @@ impl<'j, 'a> Patterns<'j, 'a> {
         }
     }
 
-    /// Returns about how much a whole PCPU is too little for a VCPU, in millionths of a PCPU.
+    /// Returns about the time that a VCPU lacks with a whole PCPU, in millionths of a PCPU.
     fn excess(&self, system: &System, at: At, period: Duration) -> u64 {
         let key = key(system, at, None, (&[], &[]), false);
         if let Some(known) = self.excesses.borrow().get(&key) {

@@ -44,7 +44,7 @@ impl<'a> Request<'a> {
         Self { effort, seed, pcpus, small, enough, lenient, doubled, ran_out, candidates, stops }
     }
 
-    /// Returns the request for what begins with this plan: lenient if the plan holds only so.
+    /// Returns the request for a search that begins with this plan: lenient if the plan holds only so.
     pub fn with_plan(self, planned: &System) -> Self {
         let [strict, lenient] = [false, true].map(|lenient| Self { lenient, ..self });
         let is_lenient = !Judge::new(&strict).holds(planned) && Judge::new(&lenient).holds(planned);

@@ -32,7 +32,7 @@ pub fn worth(
     (first, u128::from(finish::share(planned)))
 }
 
-/// Returns by how much all execution times can grow where budgets are as large as PCPUs allow.
+/// Returns the part by which all execution times can grow where budgets are as large as PCPUs allow.
 fn slack(system: &System, planned: &System, request: &Request<'_>) -> u64 {
     let (mut filled, open, weights) = (planned.clone(), Open::of(system), weights_of(planned));
     for pcpu in 0..filled.platform.value.cpus.len() {

@@ -125,7 +125,7 @@ impl Svg {
     }
 }
 
-/// Returns a number with two places at most. What is not finite is 0.
+/// Returns a number with two places at most. A number that is not finite is shown as 0.
 fn short(number: f64) -> String {
     if !number.is_finite() {
         return "0".into();

@@ -15,7 +15,7 @@ use units::Duration;
 use crate::description::System;
 use crate::plan::Entries;
 
-/// A task with `k`, `T` and `D`: for how long its jobs may be pending.
+/// A task with `k`, `T` and `D`: the time for which its jobs may be pending.
 #[derive(Clone, Copy)]
 struct Demand {
     sections: u64,

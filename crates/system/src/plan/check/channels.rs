@@ -49,7 +49,7 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
     }
 }
 
-/// Checks a limit on rings, or on `what` else is limited as these are.
+/// Checks a limit on rings, or on another thing, `what`, that is limited as these are.
 pub(super) fn rings(
     node: &str,
     [interval_name, early_name]: [&str; 2],

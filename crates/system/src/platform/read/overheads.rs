@@ -6,7 +6,7 @@ use crate::diagnostic::Diagnostic;
 use crate::document::Fields;
 use crate::platform::Overheads;
 
-/// Returns the overheads of a machine. What is not given is as in `base`, if there is one.
+/// Returns the overheads of a machine. Values that are not given are as in `base`, if there is one.
 pub(crate) fn read(at: &Fields<'_>, base: Option<&Overheads>) -> Option<Overheads> {
     let before = base.map(Overheads::times);
     let mut times = [None; Overheads::KEYS.len()];
