@@ -31,8 +31,8 @@ pub fn part(proof: &Proof) -> Option<Part> {
          uses a colour that is another one's, and no line of one VM evicts a line of another. The hypervisor uses the colours of VMs too: what it \
          keeps for a VM lies in that VM's.</p>\n\
          <h3>Use of colours</h3>\n{LEGEND}<div class=\"charts wide\">\n{maps}</div>\n\
-         <h3>Evictions</h3>\n<p>A row names the owner of the lines that came, a column the owner of the lines that went. Numbers outside of the \
-         diagonal are lines that one owner took from another.</p>\n<div class=\"tables\">\n{tables}</div>\n"
+         <h3>Evictions</h3>\n<p>A row names the owner of the lines that came, a column the owner of the lines that went. Numbers outside of \
+         the diagonal are lines that one owner took from another.</p>\n<div class=\"tables\">\n{tables}</div>\n"
     );
     Some(Part { id: "cache", nav: "Cache", title: "The last-level cache", html })
 }
