@@ -139,6 +139,6 @@ fn a_counter_that_is_not_there_is_refused() {
     refused(
         "memory-no-observer",
         "counter = \"cachescope\"",
-        &format!("{at}source: PCPU 1 finds nobody who counts"),
+        &format!("{at}source: PCPU 1 has no access counter"),
     );
 }

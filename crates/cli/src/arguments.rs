@@ -166,9 +166,9 @@ pub struct ExportOptions {
 
 /// Measure again what papers have published
 ///
-/// The command boots the systems of an experiment in QEMU with the plugin cachescope, and compares
-/// the measured values with the published ones: data.csv, plot.svg and table.md in a folder for
-/// each experiment. Ctrl-C keeps what is finished.
+/// The command boots the systems of an experiment in QEMU with the plugin cachescope, and compares the measured
+/// values with the published ones: data.csv, plot.svg and table.md in a folder for each experiment. Ctrl-C ends the
+/// command and keeps all finished results.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -16,13 +16,13 @@ use crate::status::Status;
 
 /// Compare two descriptions, plans or results: what moved, which bounds changed, and why
 ///
-/// Descriptions are planned where they leave something open, as `check` does it. Where one of the two
-/// is a plan, which has no tasks, only what plans have is compared. What only guides the planner
-/// (`objective`, `margin`) is not.
+/// The command plans what descriptions leave open, as `check` does. If one of the two files is a plan, which has no
+/// tasks, the command compares only the values that plans have. It does not compare keys that only guide the planner
+/// (`objective`, `margin`).
 ///
 /// A result is a folder of `prove -o`, or a document of `--json` in a file whose name ends in .json. Both results
-/// have to be of the same command. Their verdicts and times are compared, and, as causes, the plans and the files
-/// that were used.
+/// have to be of the same command. The command compares their verdicts and times and, as possible causes, their plans
+/// and input files.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

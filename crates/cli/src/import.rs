@@ -32,9 +32,9 @@ pub enum From {
 
 /// Write a platform file out of a device tree of Linux
 ///
-/// CPUs, memory without what is reserved, interrupt controller, console and caches are taken from
-/// the tree. What it does not state is a comment in the file, `fill in`; what has no place there, such as an SMMU, is a
-/// comment, `left out`. Both are listed.
+/// The command takes CPUs, unreserved memory, interrupt controller, console and caches from the tree. Comments `fill
+/// in` in the file mark values that the tree does not state; comments `left out` mark parts of the tree that have no
+/// place in the file, such as an SMMU. The command lists both.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

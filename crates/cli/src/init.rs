@@ -14,8 +14,8 @@ use crate::status::Status;
 
 /// Write a system to begin with: a description, and the guests that it boots
 ///
-/// The folder then has `system.toml` and all files that it names, and can be moved. No file that is
-/// there is replaced.
+/// The folder then contains `system.toml` and all files that it names; you can move the folder. The command replaces
+/// no existing file.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -24,7 +24,7 @@ Examples:
 
 Exit status: 0 written, 2 bad input, or a file is in the way.")]
 pub struct InitOptions {
-    /// The folder, which is made if it is not there
+    /// The folder; the command makes it if it does not exist
     #[arg(value_name = "DIR", default_value = ".")]
     pub folder: PathBuf,
     /// The system; without this option, the first of these whose guests are installed or built

@@ -13,11 +13,11 @@ use crate::status::Status;
 
 /// Show results of commands as a site, with what changed from one to the next
 ///
-/// The site is a folder of pages: all results; and for each system its results in the order of time, with verdicts,
-/// and for each task deadline, bound and longest executed response, and what is longer or shorter than before. The
-/// pages need neither a server nor a network. The site keeps documents and reports in its folder `results`, so that
-/// results of the next run come beside them; a result whose folder is removed there is not shown from the next time
-/// on. Systems are told apart by their names.
+/// The site is a folder of pages. One page lists all results. Each system has a page with its results in the order of
+/// time: their verdicts, for each task the deadline, the bound and the longest executed response, and the changes
+/// since the result before. The pages need neither a server nor a network. The site keeps documents and reports in
+/// its folder `results`, and the next call adds results to them; if you remove the folder of a result there, the next
+/// call no longer shows it. The site distinguishes systems by their names.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -28,8 +28,8 @@ pub fn part(plan: &Plan) -> Part {
     if let Some(geometry) = colors::geometry(plan) {
         let (count, bytes) = (geometry.colors(), geometry.color_bytes() / 1024);
         part.left.push(format!(
-            "see whether Bao, which finds colours itself, has {count} of {bytes} KiB: there, one \
-             is as large as a way of the first-level cache"
+            "check that Bao, which computes colours itself, has {count} colours of {bytes} KiB: a \
+             colour of Bao is as large as a way of the first-level cache"
         ));
         if let Some(area) = plan.platform.hypervisor_area {
             let _ = writeln!(body, "    .hyp = {{ .colors = {:#x} }},", area.colors.bits());

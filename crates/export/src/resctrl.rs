@@ -54,7 +54,9 @@ pub fn part(plan: &Plan) -> Part {
     }
     part.left
         .push("bind the threads of the VCPUs to their CPUs: the plan's numbers stand here".into());
-    part.left.push("keep what else the host runs out of these ways: its own group has all".into());
+    part.left.push(
+        "keep other programs of the host out of these ways: the host's own group has all".into(),
+    );
     part.files.push(Draft::new("resctrl.sh", Comment::Hash { first: "#!/bin/sh" }, body));
     part
 }

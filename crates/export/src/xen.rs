@@ -72,7 +72,7 @@ fn options(plan: &Plan, shared: bool, missing: &mut Vec<String>) -> String {
             options.push(format!("xen-llc-colors={}", list(area.colors)));
         }
         if free.is_empty() {
-            missing.push("colours for Dom0: none is left, so that it evicts what VMs have".into());
+            missing.push("colours for Dom0: none is left, so that Dom0 evicts lines of VMs".into());
         } else {
             options.push(format!("dom0-llc-colors={}", list(free)));
         }

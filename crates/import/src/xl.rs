@@ -34,7 +34,7 @@ const REASONS: &[(&[&str], &str)] = &[
         "the guest gets a tree of its `[[vm.device]]`; take `compatible` from this one",
     ),
     (&["dtdev"], "write a `[[vm.device]]`; nothing isolates its DMA"),
-    (&["maxmem", "maxvcpus"], "a VM keeps what it starts with"),
+    (&["maxmem", "maxvcpus"], "a VM keeps the RAM and the VCPUs with which it starts"),
     (&["cpu_weight", "cap"], "VCPUs that share a PCPU have `server`, `budget` and `period`"),
     (&["extratime"], EXTRA),
     (&["cpus_soft"], "each VCPU has one PCPU"),

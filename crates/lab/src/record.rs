@@ -261,7 +261,7 @@ impl<F: Feed> Recorder<F> {
         }
         let out = writer.finish().map_err(text)?.into_inner().map_err(text)?;
         if !self.order.keep.load(Ordering::Relaxed) {
-            return Err("nobody waited for the machine".into());
+            return Err("no thread waited for the machine".into());
         }
         out.finish().map_err(text)?;
         Ok((read, lost))

@@ -252,7 +252,7 @@ fn theorems_stand_beside_who_has_checked_them() {
     }
     let theorems = proof.theorems.as_mut().expect("some");
     theorems.checked = Checked::NoCoq;
-    assert!(proof.html().contains("which nobody has checked: Coq is missing"));
+    assert!(proof.html().contains("which are not checked: Coq is missing"));
     let theorems = proof.theorems.as_mut().expect("some");
     let refused = "vm_drive_0.v: Error: <no>.".into();
     theorems.checked = Checked::Refused { version: "8.16.1".into(), refused };

@@ -12,8 +12,8 @@ impl VcpuVerdict {
             Some(Reason::Overload) if task.triggered_by.is_some() => {
                 let channel = task.triggered_by.as_deref().unwrap_or_default();
                 format!(
-                    "it and the tasks above need more time than there is if somebody rings for channel \
-                     `{channel}` as often as `ring_every` lets them, each {}",
+                    "it and the tasks above need more time than there is if rings for channel \
+                     `{channel}` come as often as `ring_every` allows, each {}",
                     time(task.period_ns)
                 )
             }
@@ -49,7 +49,7 @@ impl VcpuVerdict {
                     .into()
             }
             Some(Reason::UnknownWcet) => {
-                "the description has no execution time for as few colours as it has".into()
+                "the task has fewer colours than the smallest number in its `wcet`".into()
             }
             Some(Reason::Unschedulable) => "it is above the deadline".into(),
             Some(Reason::Others) => {

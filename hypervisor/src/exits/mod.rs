@@ -103,6 +103,6 @@ pub fn late_error(pcpu: &'static Pcpu) {
         // What devices still answer to a VM that stops is the end of what is reported already.
         Some(at) if at.vm.is_stopping() => {}
         Some(at) => at.vm.crash(Crash::SystemError, at, pcpu),
-        None => log!("PCPU {}: SError of nobody's, esr {syndrome:#x}", pcpu.index),
+        None => log!("PCPU {}: SError of no VM, esr {syndrome:#x}", pcpu.index),
     }
 }

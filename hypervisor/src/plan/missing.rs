@@ -13,7 +13,7 @@ pub enum Missing {
     Event(u16),
     /// Event counters of 64 bits.
     WideEventCounters,
-    /// An observer who counts.
+    /// A plugin of QEMU that counts accesses.
     Observer,
 }
 
@@ -35,7 +35,9 @@ impl fmt::Display for Missing {
             Self::EventCounters => f.write_str("has no counters of events"),
             Self::Event(event) => write!(f, "does not count event {event:#x}, choose another one"),
             Self::WideEventCounters => f.write_str("has event counters of 32 bits, expected <32>"),
-            Self::Observer => f.write_str("finds nobody who counts: run with cachescope"),
+            Self::Observer => {
+                f.write_str("has no access counter; run QEMU with the plugin cachescope")
+            }
         }
     }
 }

@@ -29,7 +29,7 @@ class Mistake:
 
 
 class BulkheadError(Exception):
-    """Something was not done; the text says why, and what to do."""
+    """The package could not do something; the text says why, and what to do."""
 
     mistakes: tuple[Mistake, ...]
     """All mistakes of the input, in the order of their places."""

@@ -23,7 +23,7 @@ Progress = Callable[[int, int], object]
 
 
 class Experiment:
-    """An experiment: a grid of points, with so many random systems each.
+    """An experiment: a grid of points, each with the same number of random systems.
 
     >>> text = '''
     ... title = "Example"
@@ -69,7 +69,7 @@ class Experiment:
 
     @property
     def title(self) -> str:
-        """What it shows, in a line."""
+        """The title: one line."""
         return self._inner.title
 
     @property
@@ -98,7 +98,7 @@ class Experiment:
         return self._inner.shards
 
     def compute(self, shard: int) -> str:
-        """Computes a shard, as a line of text: what a worker does."""
+        """Computes a shard, and returns it as a line of text; workers of a cluster call this method."""
         return self._inner.compute(shard)
 
     def _facts(self) -> dict[str, object]:
@@ -115,12 +115,12 @@ class Experiment:
 
 @dataclass(frozen=True, repr=False)
 class Sweep:
-    """What a sweep came to."""
+    """The results of a sweep."""
 
     ok: bool
-    """Whether nothing was found that refutes an analysis."""
+    """Whether no result refutes an analysis."""
     points: Table
-    """A row for each point: its parameters, and what its systems come to."""
+    """A row for each point: its parameters, and the results of its systems."""
     table: str
     """The Parquet file with a row for each system."""
 

@@ -17,7 +17,7 @@ from .table import Table
 
 
 def uunifast(count: int, total: float, *, seed: int, stream: int = 0) -> list[float]:
-    """So many utilisations with a sum, uniformly distributed (Bini and Buttazzo)."""
+    """Draws ``count`` utilisations with the sum ``total``, uniformly distributed (Bini and Buttazzo)."""
     return _bulkhead.uunifast(seed, stream, count, total)
 
 
@@ -41,7 +41,7 @@ def uunifast_discard(
 def log_uniform(
     count: int, min_ns: int, max_ns: int, step_ns: int = 1, *, seed: int, stream: int = 0
 ) -> list[int]:
-    """So many periods, as many in each octave, which are multiples of ``step_ns``."""
+    """Draws ``count`` periods that are multiples of ``step_ns``, equally many in each octave."""
     return _bulkhead.log_uniform(seed, stream, count, min_ns, max_ns, step_ns)
 
 

@@ -29,7 +29,7 @@ class Execution:
     sections: Table
     """``resource, task, times, waits, wait_max_ns, hold_max_ns`` of each task that shares a resource."""
     notes: tuple[str, ...]
-    """What was not as it should be, a sentence each."""
+    """The problems of the execution, one sentence each."""
 
     def __repr__(self) -> str:
         return views.line(
@@ -46,14 +46,14 @@ class Execution:
 
 @dataclass(frozen=True, repr=False)
 class Proof:
-    """What a proof came to: analysis, simulation and execution with the plan, and the same without isolation."""
+    """The results of a proof: analysis, simulation and execution with the plan, and the same without isolation."""
 
     ok: bool
     """Whether everything holds with the plan."""
     failures: tuple[str, ...]
-    """What does not hold, a sentence each."""
+    """The statements that do not hold, one sentence each."""
     notes: tuple[str, ...]
-    """What has to be known to read the rest, a sentence each."""
+    """Notes for readers of the results, one sentence each."""
     schedulable_with: bool
     """Whether the analysis says that all tasks are in time with the plan."""
     schedulable_without: bool | None
@@ -69,9 +69,9 @@ class Proof:
     executed_without: Execution | None
     """The run without isolation, if the system has some."""
     report: str
-    """The page with all of it (HTML)."""
+    """The page with all results (HTML)."""
     document: dict[str, Any]
-    """The same in full, as ``bulkhead prove --json`` has it."""
+    """All results, as ``bulkhead prove --json`` prints them."""
 
     def __repr__(self) -> str:
         return views.line("Proof", {"ok": self.ok, "tasks": len(self.tasks), "report": self.report})
@@ -99,7 +99,7 @@ def prove(
     Args:
         file: the description.
         output: a folder for the results; default: the description with the ending ``.proof``.
-        append: what is appended to the command lines of VMs, by their names.
+        append: texts for the ends of the command lines of VMs, by the names of the VMs.
         timeout_s: a run that takes longer is stopped, and nothing is proven.
         simulate_ns: simulated time.
         cachescope_options: options of cachescope, such as ``"bus=20ns"``.

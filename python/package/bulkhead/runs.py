@@ -15,22 +15,23 @@ from .table import Table
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """What a run came to."""
+    """The results of a run."""
 
     ok: bool
     """Whether all is well: whether the command would end with exit status 0."""
     result: Literal["ok", "failed", "timed-out"]
-    """The same in a word, which tells whether the time was over."""
+    """The same in one word; ``timed-out`` means that the run took longer than ``timeout_s``."""
     problems: tuple[str, ...]
-    """What is not well, a sentence each."""
+    """The problems of the run, one sentence each."""
     notes: tuple[str, ...]
-    """What has to be known to read the rest, a sentence each."""
+    """Notes for readers of the results, one sentence each."""
     times: Literal["host", "measured", "turns", "shared", "exact"]
-    """How exact times are: those of this host, measured on the machine that is meant, of a machine whose CPUs take long turns,
-    of one whose CPUs share a clock, or exact."""
+    """How exact times are: ``host``: those of this host; ``measured``: measured on the machine of the description;
+    ``turns``: the CPUs of the machine take long turns; ``shared``: its CPUs share a clock; ``exact``: exact."""
     tasks: Table
     """``vm, task, period_us, deadline_ns, bound_ns, jobs, misses, response_max_ns, ok, ...`` of each task. ``ok``:
-    no job was late and, where times are exact, none took longer than the bound; none where that was not seen."""
+    no job was late and, where times are exact, no job took longer than the bound; ``None`` if no complete job was
+    seen."""
     vms: Table
     """``vm, state, reason, restarts, exits, interrupts, lines, ...`` of each VM."""
     owners: Table | None
@@ -42,7 +43,7 @@ class Run:
     log_file: str
     """The file with all output of the console."""
     document: dict[str, Any]
-    """The same in full, as ``bulkhead run --json`` has it."""
+    """All results, as ``bulkhead run --json`` prints them."""
 
     def __repr__(self) -> str:
         return views.line(
@@ -84,7 +85,7 @@ def run(
 
     Args:
         file: the description or plan.
-        append: what is appended to the command lines of VMs, by their names.
+        append: texts for the ends of the command lines of VMs, by the names of the VMs.
         deterministic: one instruction takes 1 ns, and every run is the same; otherwise the time is that of this host.
         short_turns: CPUs take turns of 500 instructions, and timers are not late (needs ``make cachescope``).
         cachescope: a folder for counts of caches (needs ``make cachescope``).

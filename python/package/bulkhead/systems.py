@@ -38,7 +38,7 @@ class Check:
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """A plan, and what was chosen for it."""
+    """A plan, and the decisions of the planner."""
 
     ok: bool
     """Whether every task meets its deadline for sure."""
@@ -47,7 +47,7 @@ class Plan:
     dts: str
     """The plan: a device tree in source form."""
     total_ppm: int
-    """What all VCPUs have of PCPUs together, in millionths."""
+    """The processor time of all VCPUs together, in millionths of a PCPU."""
     tasks: Table
     """``vm, vcpu, task, wcet_ns, wcrt_ns, slack_ns, colors, ...`` of each task."""
     vcpus: Table
@@ -78,14 +78,14 @@ class Plan:
 
 @dataclass(frozen=True, repr=False)
 class Simulation:
-    """What happened in a simulation."""
+    """The results of a simulation."""
 
     simulated_ns: int
-    """How long it was."""
+    """The simulated time."""
     events: int
     """Releases, completions and timers."""
     overload: str | None
-    """Why it could not go on, if it could not."""
+    """The reason why the simulation could not continue, if it could not."""
     tasks: Table
     """``vm, vcpu, task, jobs, response_max_ns, missed_deadlines, ...`` of each task."""
     vcpus: Table

@@ -18,9 +18,9 @@ use crate::status::Status;
 
 /// Write a description out of domains of Xen, given by their files for `xl create`
 ///
-/// Names, VCPUs and their PCPUs, RAM, kernels, colours and devices are taken from the files. What they do
-/// not state is a comment, `fill in`; what has no counterpart is a comment, `left out`, with file and line.
-/// Both are listed.
+/// The command takes names, VCPUs and their PCPUs, RAM, kernels, colours and devices from the files. Comments `fill
+/// in` mark values that the files do not state; comments `left out`, with file and line, mark parts that have no
+/// counterpart. The command lists both.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -42,9 +42,9 @@ pub struct XlOptions {
 
 /// Write a description out of cells of Jailhouse, given by their sources in C
 ///
-/// Names, CPUs, memory, devices, interrupts and colours are taken from the files. What they do not state is
-/// a comment, `fill in`; what has no counterpart is a comment, `left out`, with file and line. Both are
-/// listed. Macros of the file are known, and those of Jailhouse's headers for flags of memory.
+/// The command takes names, CPUs, memory, devices, interrupts and colours from the files. Comments `fill in` mark
+/// values that the files do not state; comments `left out`, with file and line, mark parts that have no counterpart.
+/// The command lists both. It knows the macros of a file, and those of Jailhouse's headers for flags of memory.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Example:

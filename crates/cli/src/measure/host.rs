@@ -14,9 +14,9 @@ use crate::status::Status;
 
 /// Say what this machine lacks to run VMs under KVM
 ///
-/// `bulkhead run --on kvm` runs VMs on a Linux host. The command looks at the settings of this host and at the
-/// rights of this process, and shows everything at once that prevents such runs or lets VMs wait for longer, and
-/// what prevents or weakens their page colours. It changes nothing.
+/// `bulkhead run --on kvm` runs VMs on a Linux host. The command examines the settings of this host and the rights of
+/// this process. It shows all settings that prevent such runs, delay VMs, or prevent or weaken their page colours. It
+/// changes nothing.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Example:

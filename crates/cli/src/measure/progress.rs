@@ -48,7 +48,7 @@ fn announcement(options: &Options) -> String {
         Some(time) => about(time),
         None => "for as long as the command needs".into(),
     };
-    format!("measuring {rows} rows, {time}; Ctrl-C ends it with what it has")
+    format!("measuring {rows} rows, {time}; Ctrl-C ends the measurement and keeps its results")
 }
 
 /// `about 40 s`, `about 2 min`

@@ -34,10 +34,10 @@ pub struct PlanOptions {
     /// .planned.toml for a machine that is only analysed: a description with everything decided]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// What the plan is to be best at: `most-slack` (all execution times can grow by the largest factor), `least-time`
-    /// (of processors), `fewest-pcpus`, or `most-bandwidth=VM` (the largest limit of memory accesses for this VM);
-    /// or several with weights, as in `least-time=2,most-slack=1`
-    /// [default: `objective` of the description, or most-slack]
+    /// The objective of the plan: `most-slack` (all execution times can grow by the largest factor), `least-time` (of
+    /// processors), `fewest-pcpus`, or `most-bandwidth=VM` (the largest limit of memory accesses for this VM); or
+    /// several with weights, as in `least-time=2,most-slack=1` [default: `objective` of the description, or
+    /// most-slack]
     #[arg(long, value_name = "OBJECTIVE", value_parser = objective)]
     pub objective: Option<Objective>,
     /// Search for this long, as in `10s`, and take the best plan; Ctrl-C ends the search earlier, with the best plan
@@ -54,10 +54,12 @@ pub struct PlanOptions {
         allow_negative_numbers = true
     )]
     pub seed: u64,
-    /// Show for each decision what another one would come to: each was tried, and judged as `check` judges
+    /// Show the effect of other decisions: the command tries alternatives to each decision, and judges them as
+    /// `check` does
     #[arg(long, conflicts_with = "front")]
     pub explain: bool,
-    /// Begin with this old plan of the same system, and change as few decisions as make it hold, or make it better
+    /// Begin with this old plan of the same system, and change as few decisions as necessary to make it hold, or to
+    /// improve it
     #[arg(long, value_name = "OLD", conflicts_with = "front")]
     pub from: Option<PathBuf>,
     /// With --from: change at most this number of decisions [default: each change has to be worth it]

@@ -70,8 +70,8 @@ pub struct RunOptions {
     pub console: Option<String>,
     /// Open the console of each VM as a Unix socket NAME.sock in this folder, while the run lasts
     ///
-    /// A client sees the last 8 KiB of its VM's output and what follows, without the name in front, and what it writes is
-    /// typed there (with --on kvm, nowhere). One for which 256 KiB wait is dropped.
+    /// A client sees the last 8 KiB of its VM's output and all later output, without the name in front. Its input
+    /// goes to the VM (with --on kvm, nowhere). A client that does not read is dropped when 256 KiB wait for it.
     #[arg(long, value_name = "DIR")]
     pub consoles: Option<PathBuf>,
     /// Append to the command line of a VM; may be given several times

@@ -33,7 +33,7 @@ impl Forecast {
         }
         self.said = true;
         let rest = rest(elapsed, now_ns, self.until_ns)?;
-        Some(format!("this takes about {} more; Ctrl-C shows what is known then\n", amount(rest)))
+        Some(format!("this takes about {} more; Ctrl-C shows the results so far\n", amount(rest)))
     }
 }
 

@@ -9,10 +9,10 @@ use crate::words::jobs;
 
 /// Evaluate random systems over a grid of parameters
 ///
-/// An experiment asks which share of systems is schedulable, what each scheme needs, or how close
-/// simulations come to bounds. The same experiment gives the same table, however many CPUs compute
-/// it. Ctrl-C keeps what is finished, and the same command continues there. A sweep that is complete
-/// is shown and not computed again.
+/// An experiment asks which share of systems is schedulable, how much each scheme needs, or how close simulations
+/// come to bounds. The same experiment gives the same table, however many CPUs compute it. Ctrl-C keeps all finished
+/// results, and the same command continues from them. For a complete sweep the command shows the table and computes
+/// nothing.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -11,9 +11,10 @@ use crate::words::{append, time};
 
 /// Run a system, and show what its VCPUs and tasks do
 ///
-/// On a terminal the screen shows, for each VCPU in the last interval, processor time, the part of its budget
-/// that it used, and its accesses to memory, and for each task its jobs and misses since the start. The arrows
-/// scroll, q leaves. Elsewhere a table follows in each interval. The console of the VMs is in the log.
+/// On a terminal the screen shows, for each VCPU in the last interval, processor time, the part of its budget that it
+/// used, and its accesses to memory, and for each task its jobs and misses since the start. The arrow keys scroll,
+/// and q leaves. If the output is no terminal, the command prints a table in each interval. The log has the console
+/// of the VMs.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

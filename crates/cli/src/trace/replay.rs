@@ -61,7 +61,7 @@ pub fn replay(options: &ReplayOptions, as_json: bool) -> Result<Status, Failure>
             text.push_str("all decisions are the same\n");
         } else if trace.is_cut_off {
             text.push_str(
-                "the trace was not written to its end, and nothing is known of what is missing\n",
+                "the trace was not written to its end, and the missing part cannot be checked\n",
             );
         }
         output::print(&text)?;

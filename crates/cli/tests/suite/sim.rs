@@ -219,7 +219,7 @@ fn a_long_hyperperiod_is_told_before_and_can_be_ended() {
     let [first, second] = [0, 1].map(|line| said.lines().nth(line).unwrap().to_owned());
     assert_eq!(first, "simulating 25 days: the largest offset and two hyperperiods");
     assert!(second.starts_with("this takes about "), "{second}");
-    assert!(second.ends_with(" more; Ctrl-C shows what is known then"), "{second}");
+    assert!(second.ends_with(" more; Ctrl-C shows the results so far"), "{second}");
     let line = result.stdout.lines().nth(1).unwrap();
     assert!(line.contains(" s of 2126819.") && line.ends_with(", interrupted"), "{line}");
     assert!(result.stdout.contains("deadlines were missed"), "{}", result.stdout);

@@ -71,7 +71,7 @@ fn machine(files: &Files, _: &[usize]) -> Option<Lack> {
     lack(
         "frames",
         Effect::WeakensColors,
-        "this host is a virtual machine: what it takes for frames lies anywhere in the RAM of the machine, and colours divide no cache",
+        "this host is a virtual machine: its frames lie anywhere in the RAM of the machine, and colours divide no cache",
         "no setting here helps: use a host of its own",
     )
 }

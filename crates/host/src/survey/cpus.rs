@@ -57,7 +57,7 @@ fn siblings(files: &Files, _: &[usize]) -> Option<Lack> {
     lack(
         "smt",
         Effect::Delays,
-        "CPUs share cores: what runs on one of two makes the other one slower",
+        "CPUs share cores: a program on one CPU of a core slows the other CPU down",
         "echo off > /sys/devices/system/cpu/smt/control",
     )
 }

@@ -113,7 +113,7 @@ impl fmt::Display for Advice {
                 }
             }
             Self::TooLarge => {
-                write!(f, "a system of at most {TASKS_MAX} tasks is told which single changes help")
+                write!(f, "single changes are only tried for systems of at most {TASKS_MAX} tasks")
             }
         }
     }

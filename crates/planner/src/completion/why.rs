@@ -271,7 +271,7 @@ impl Why<'_> {
             if let Some(&other) = alone.or(needs_all) {
                 let other = name(self.planned, other);
                 let effect = match own {
-                    true => format!("it is not its own there, because {other} is there"),
+                    true => format!("that PCPU is not free, because {other} is there"),
                     false => format!("{other} has that PCPU for itself"),
                 };
                 return Trial { tried: words, effect, holds: false };

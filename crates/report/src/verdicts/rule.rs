@@ -102,7 +102,7 @@ impl Rule {
             Self::Decisions => "The scheduler decides as its policies do.",
             Self::Vm => "The VM ends well, and its guest reports no failure.",
             Self::Run => "The run ends by itself and in good order.",
-            Self::Recording => "What was to be counted or recorded is complete.",
+            Self::Recording => "All counts and records are complete.",
             Self::Difference => "Both systems are the same in this.",
         }
     }

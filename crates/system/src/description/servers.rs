@@ -81,7 +81,7 @@ fn priority(pcpu: u64, server: &Server, all: &[&Server]) -> Option<Diagnostic> {
     let mistake = Diagnostic::new("wrong-value", "a VCPU of the background would go first")
         .at(&own.place, "above a VCPU with a budget")
         .also(&lower.place, "that one")
-        .help("it gets what others leave: give it a smaller number");
+        .help("the background gets the time that other VCPUs leave: give it a smaller number");
     Some(mistake)
 }
 

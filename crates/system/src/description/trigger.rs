@@ -56,8 +56,8 @@ pub(super) fn triggered_by(at: &Fields<'_>, ends: Ends<'_>) -> Option<(Located<u
     let other = others().find(|(_, it)| it.rings.is_some() && it.to.contains(&ends.vm));
     if let Some((_, other)) = other {
         let message = format!(
-            "the VM also reads channel `{}`, which has rings: its interrupt does not say for which of \
-             the two somebody rang",
+            "the VM also reads channel `{}`, which has rings: the interrupt does not say for which of \
+             the two channels a ring came",
             other.name.value
         );
         let help = "remove `ring_every` from the other channel, or let another VM read it";

@@ -187,7 +187,7 @@ fn server(at: &Fields<'_>) -> Option<Option<Server>> {
     let class = class?;
     if class.value == "background" {
         for key in ["budget", "period"] {
-            let help = "it gets what others leave: remove this";
+            let help = "the background gets the time that other VCPUs leave: remove this";
             at.forbid(key, "the background has no budget", help);
         }
         let class = class.map(|_| Class::Background);

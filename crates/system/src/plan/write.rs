@@ -171,7 +171,7 @@ fn vm(index: usize, vm: &Vm, access: Option<Bytes>) -> Node {
     node.children.extend(vm.pool.map(pool));
     let about = "virtual PL011 on which guests ask for colours";
     node.children.extend(vm.color_serial.map(|it| serial(names::COLOR_SERIAL, about, it)));
-    let about = "on which writers of channels ring, and readers hear that";
+    let about = "writers of channels ring here, and readers get an interrupt";
     node.children.extend(vm.bell.map(|it| emulated(names::BELL, bell::COMPATIBLE, about, it)));
     node.children.extend(vm.devices.iter().map(device));
     node.children.push(boot(&vm.boot));

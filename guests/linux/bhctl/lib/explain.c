@@ -41,7 +41,7 @@ const char *bulkhead_explain(long error)
 	case BULKHEAD_ERROR_INVALID:
 		return "these are not all extra colours of the VM: see `bhctl show`";
 	case BULKHEAD_ERROR_NO_ANSWER:
-		return "nobody answered on the serial port: stop other tasks or run at a real-time priority, "
+		return "the serial port gave no answer: stop other tasks or run at a real-time priority, "
 		       "and see that the VM has `color_serial` in the description of the system";
 	case BULKHEAD_ERROR_REFUSED:
 		return "the hypervisor refused the request on the serial port";

@@ -76,7 +76,7 @@ impl Theorems {
         match &self.checked {
             Checked::Nothing => format!("no bound of {all} is a theorem"),
             Checked::NoCoq => format!(
-                "theorems for {proved} of {all} bounds, which nobody has checked: Coq is missing (Debian \
+                "theorems for {proved} of {all} bounds, which are not checked: Coq is missing (Debian \
                  package `coq`); `make -C {}` checks them",
                 self.folder
             ),

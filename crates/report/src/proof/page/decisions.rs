@@ -18,7 +18,7 @@ pub fn part(proof: &Proof) -> Option<Part> {
          bounds are.</p>\n\
          <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table of decisions\">\n<table>\n\
          <caption>Decisions of the planner</caption>\n<thead><tr><th scope=\"col\">decision</th><th scope=\"col\">value</th>\
-         <th scope=\"col\">what else would come to</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n{more}"
+         <th scope=\"col\">effect of other decisions</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n{more}"
     );
     (!rows.is_empty()).then_some(Part {
         id: "decisions",

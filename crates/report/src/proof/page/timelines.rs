@@ -26,7 +26,7 @@ pub fn part(proof: &Proof) -> Option<Part> {
     }
     let html = format!(
         "<p>Each lane shows what a PCPU, one of its VCPUs or a task did. Times are those of the guests. A VCPU that has a PCPU for itself runs all the time: \
-         when it sleeps nobody is told. A run and its simulation do not show the same jobs: compare shapes, not instants.</p>\n{}{figures}",
+         the hypervisor does not notice when it sleeps. A run and its simulation do not show the same jobs: compare shapes, not instants.</p>\n{}{figures}",
         legend(proof)
     );
     Some(Part { id: "time", nav: "Time lines", title: "What happened when", html })

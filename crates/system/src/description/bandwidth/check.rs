@@ -40,7 +40,7 @@ fn no_counter(platform: &Platform, place: &Place) -> Diagnostic {
     let message = format!("`{}` has no counter of memory accesses", platform.name);
     Diagnostic::new("no-counter", message)
         .at(place, "needs one")
-        .help("say in `[platform.bandwidth]` what counts them, as in `counter = \"pmu\"`")
+        .help("name the counter in `[platform.bandwidth]`, as in `counter = \"pmu\"`")
 }
 
 /// A budget of the VM, and one of a VCPU.
@@ -111,7 +111,7 @@ fn amount(
     };
     let rate = match it.amount.value {
         Amount::Accesses(0) | Amount::Rate(Rate(0)) => {
-            let help = "nothing would ever run: give it more, or remove it".into();
+            let help = "its VCPUs would never run: give a larger budget, or remove it".into();
             return wrong("out-of-range", "the budget is 0".into(), help);
         }
         Amount::Accesses(_) => None,
@@ -120,8 +120,7 @@ fn amount(
     };
     let Some(budget) = it.budget(counter) else {
         let message = format!("`{}` does not count accesses to memory", platform.name);
-        let help =
-            "its budgets are what it counts, as in `{ accesses = 100_000, period = \"1ms\" }`";
+        let help = "write the budget as a number of counted events, as in `{ accesses = 100_000, period = \"1ms\" }`";
         return wrong("wrong-value", message, help.into());
     };
     let MemoryBudget { accesses, period } = budget;

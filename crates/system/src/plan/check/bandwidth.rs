@@ -113,7 +113,7 @@ fn budget(
 ) {
     let MemoryBudget { accesses, period } = budget;
     if accesses == 0 {
-        let help = "nothing would ever run: give it at least 1, or remove it";
+        let help = "its VCPUs would never run: write at least 1, or remove the property";
         mistakes.add(node, names::MEMORY_BUDGET, "the budget is 0", help);
     }
     let (shortest, longest) = (MemoryBudget::SHORTEST_PERIOD, MemoryBudget::LONGEST_PERIOD);

@@ -47,7 +47,7 @@ pub(super) fn check(plan: &Plan, mistakes: &mut Mistakes) {
 
 fn users(node: &str, vms: &[u32], count: usize, mistakes: &mut Mistakes) {
     if vms.is_empty() {
-        mistakes.add(node, names::VMS, "nobody may open it", "name the VMs, or remove the node");
+        mistakes.add(node, names::VMS, "no VM may open it", "name the VMs, or remove the node");
     }
     if !vms.is_sorted_by(|one, next| one < next) {
         let help = "write each VM once, the lowest number first";
