@@ -155,13 +155,13 @@ def sweep(
     dask: str | distributed.Client | None = None,
     progress: Progress | bool | None = None,
 ) -> Sweep:
-    """Evaluates all systems of an experiment. The table is the same to the byte wherever that is done.
+    """Evaluates all systems of an experiment. The table is the same to the byte wherever you compute it.
 
-    What is finished is kept in the folder if this is interrupted, and not computed again.
+    If the sweep is interrupted, the folder keeps the finished shards, and the next call does not compute them again.
 
     Args:
         experiment: an experiment, or its file.
-        folder: for the table, and for what is finished until it is there.
+        folder: the folder for the table, and for finished shards until the table is complete.
         jobs: threads; default: one for each CPU.
         dask: a ``distributed.Client``, which stays open, or the address of a Dask scheduler, as
             ``tcp://host:8786``; the workers need this package.

@@ -109,7 +109,7 @@ def prove(
     Raises:
         DescriptionError: the file has mistakes.
         NoPlanError: there is no plan for what the description leaves open.
-        BulkheadError: something cannot be read, found or written, there are no tasks, or a run fails.
+        BulkheadError: a file cannot be read, found or written, there are no tasks, or a run fails.
     """
     refuse_others(simulate_ns=simulate_ns)
     document = json.loads(

@@ -101,7 +101,7 @@ def run(
     Raises:
         DescriptionError: the file has mistakes.
         NoPlanError: there is no plan for what the description leaves open.
-        BulkheadError: something cannot be read, found or written, or QEMU does not start.
+        BulkheadError: a file cannot be read, found or written, or QEMU does not start.
     """
     document = json.loads(
         _bulkhead.run(

@@ -130,7 +130,7 @@ def _without(row: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 def check(file: Path) -> Check:
-    """Bounds response times: of a description (.toml) or a plan (.dts, .dtb).
+    """Bounds the response times of a description (.toml) or a plan (.dts, .dtb).
 
     Raises:
         DescriptionError: the file has mistakes.
@@ -160,7 +160,7 @@ def plan(
 
     Args:
         file: the description or plan.
-        objective: what the plan is to be best at, as for ``bulkhead plan --objective``:
+        objective: the objective of the plan, as for ``bulkhead plan --objective``:
             ``"least-time"``, ``"most-slack=2,least-time=1"``, ...; ``None``: what the description
             says, or ``"most-slack"``.
         seed: seed of the random numbers of the search: the same one leads to the same plan.
