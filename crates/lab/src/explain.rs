@@ -91,14 +91,21 @@ pub(crate) fn why(vcpu: &VcpuVerdict, task: &TaskVerdict) -> String {
     let late = time(wcrt.saturating_sub(task.deadline_ns));
     let mut text = format!("{name} can be late by {late}: {}\n", time(wcrt));
     if let Some(jobs) = task.jobs.filter(|jobs| *jobs > 1) {
-        text.push_str(&match jobs {
-            2 => "  after a job of its own that is late too\n".to_owned(),
-            _ => format!("  after {} jobs of its own that are late too\n", jobs - 1),
-        });
+        let earlier = time((jobs - 1).saturating_mul(task.period_ns));
+        let before = match jobs {
+            2 => "the job before, which is late too".to_owned(),
+            _ => format!("{} jobs before, which are late too", jobs - 1),
+        };
+        text.push_str(&format!("  counted from {earlier} earlier, from {before}:\n"));
     }
     task.terms.iter().take(TERMS_SHOWN).for_each(|term| {
         text.push_str(&format!("  {:>12}  {}\n", time(term.time_ns), part(term)));
     });
+    let smaller = task.terms.iter().skip(TERMS_SHOWN).map(|it| it.time_ns);
+    let smaller = smaller.fold(0, u64::saturating_add);
+    if smaller > 0 {
+        text.push_str(&format!("  {:>12}  smaller parts\n", time(smaller)));
+    }
     text
 }
 

@@ -96,7 +96,7 @@ fn an_overload_is_said() {
     let (vcpu, task) = verdict.tasks().find(|(vcpu, _)| vcpu.vm == "b").expect("the reader");
     assert_eq!((task.wcrt_ns, task.failure, task.ok), (None, Some(Reason::Overload), false));
     let why = vcpu.why_no_bound(task);
-    assert!(why.contains("rings for channel `pose` as often as `ring_every` lets them"), "{why}");
+    assert!(why.contains("rings for channel `pose` come as often as `ring_every` allows"), "{why}");
     let chain = &verdict.chains[0];
     assert_eq!((chain.unbounded_step, chain.reaction_ns), (Some(1), None));
 }

@@ -86,6 +86,32 @@ fn bounds_are_shown_with_deadlines_and_slack() {
 }
 
 #[test]
+fn parts_of_a_bound_that_begins_with_an_earlier_job_are_counted_from_there() {
+    let task = |name, period, wcet| {
+        format!("[[vm.task]]\nname = \"{name}\"\nperiod = \"{period}ms\"\nwcet = \"{wcet}\"\n")
+    };
+    let tasks = [task("fast", 5, "500us"), task("medium", 10, "1500us"), task("slow", 20, "5ms")];
+    let vm = "[[vm]]\nname = \"pilot\"\nboot = \"raw\"\nmemory = \"16MiB\"\nkernel = \"rt.bin\"\n\
+              [[vm.vcpu]]\npcpu = 0\nserver = \"sporadic\"\nbudget = \"3.2ms\"\nperiod = \"6ms\"\n";
+    let other = "[[vm]]\nname = \"other\"\nboot = \"raw\"\nmemory = \"16MiB\"\nkernel = \"rt.bin\"\n\
+                 [[vm.vcpu]]\npcpu = 0\nserver = \"background\"\n";
+    let text = format!("platform = \"qemu-virt\"\n{vm}{}{other}", tasks.concat());
+    let (shown, document) = check(&text);
+    shown.assert_status(1);
+    let task = &document["analysis"]["pcpus"][0]["vcpus"][0]["tasks"][2];
+    let number = |value: &Value| value.as_u64().expect("a number");
+    let jobs = number(&task["jobs"]);
+    assert!(jobs > 1, "{task:#}");
+    let earlier = (jobs - 1) * number(&task["period_ns"]);
+    let terms = task["terms"].as_array().expect("parts");
+    let all: u64 = terms.iter().map(|it| number(&it["time_ns"])).sum();
+    assert_eq!(all, number(&task["wcrt_ns"]) + earlier, "{task:#}");
+    let from = "\n  counted from 20 ms earlier, from the job before, which is late too:\n";
+    assert!(shown.stdout.contains(from), "{}", shown.stdout);
+    assert!(shown.stdout.contains("\n    743.872 us  smaller parts\n"), "{}", shown.stdout);
+}
+
+#[test]
 fn a_task_that_can_be_late_is_a_no_with_its_reasons() {
     let (shown, document) = check(&description("").replace("26ms", "24ms"));
     shown.assert_status(1);

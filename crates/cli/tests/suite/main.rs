@@ -12,6 +12,7 @@ mod consoles;
 mod diff;
 mod export;
 mod format;
+mod guests;
 mod help;
 mod import;
 mod import_circles;
