@@ -4,10 +4,16 @@ use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 use std::{env, fs};
+
+/// A process that another test starts while a program is written here has the program open for writing for a moment, and
+/// Linux does not execute such a program.
+static ALONE: Mutex<()> = Mutex::new(());
 
 /// What the script says, and its exit status, if these programs are all that there are and `build/release` is empty.
 fn image(programs: &[&str]) -> (String, Option<i32>) {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().expect("a folder");
     let [scripts, bin] = ["scripts", "bin"].map(|it| folder.path().join(it));
     for it in [&scripts, &bin] {
