@@ -10,9 +10,6 @@ pub struct Node {
     children: Vec<Node>,
 }
 
-/// Each change of one property of a kind of nodes is made in this number of plans.
-const TIMES: usize = 3;
-
 /// Changes of a value.
 type Change = (&'static str, fn(&mut Vec<u8>));
 
@@ -125,13 +122,17 @@ impl Node {
     }
 
     /// This tree, flattened, with one change each, and what was changed; `counts` knows what was changed in other trees.
-    pub fn broken(&self, counts: &mut HashMap<String, usize>) -> Vec<(String, Vec<u8>)> {
+    pub fn broken(
+        &self,
+        times: usize,
+        counts: &mut HashMap<String, usize>,
+    ) -> Vec<(String, Vec<u8>)> {
         let mut nodes = Vec::new();
         self.walk(&[], "/", &mut nodes);
         let mut all = Vec::new();
         let mut add = |what: String, path: &[usize], change: &dyn Fn(&mut Self)| {
             let count = counts.entry(what.clone()).or_default();
-            if *count < TIMES {
+            if *count < times {
                 *count += 1;
                 let mut tree = self.clone();
                 change(tree.at(path));
