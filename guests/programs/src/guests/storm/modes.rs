@@ -12,7 +12,7 @@ pub struct Mode {
     pub sibling: Sibling,
     /// Done once, before the sibling starts.
     pub prepare: fn(),
-    /// Done again and again, with a number that counts from 0; returns whether it took place.
+    /// Done again and again, with a number that counts from 0; returns true if it took place.
     pub attack: fn(u64) -> bool,
 }
 

@@ -39,7 +39,7 @@ pub enum Sibling {
 
 static RUNS: AtomicBool = AtomicBool::new(false);
 
-/// Lets the sibling do that. Returns whether it does.
+/// Lets the sibling do that. Returns true if it does.
 pub fn prepare(what: Sibling) -> bool {
     if what == Sibling::Unstarted {
         return true;
