@@ -3,9 +3,7 @@
 use abi::limits::{PRIVATE_INTERRUPTS, RING_BURST_MAX, SHARED_INTERRUPTS};
 use abi::plan::words;
 use system::description::Protocol;
-use system::plan::{
-    ANALYZED_MAX, BAD_ADDRESS_WORDS, Class, CounterSource, Locks, OnEvent, SerialKind,
-};
+use system::plan::{ANALYZED_MAX, Class, CounterSource, Lifecycle, Locks, SerialKind, Values};
 use system::platform::{Architecture, CacheKind, Overheads};
 use units::{Bytes, Duration, Frequency, Rate};
 
@@ -178,7 +176,7 @@ fn chain() -> Table {
 
 fn vm() -> Table {
     let protocols = Protocol::ALL.map(|(word, _)| word);
-    Table::new([
+    let keys = [
         must("name", name()),
         may("vcpus", Type::Whole(1, u64::MAX).or(PLANNED)),
         must("memory", size()),
@@ -192,7 +190,6 @@ fn vm() -> Table {
         may("compensation", Type::Whole(2, u64::from(u32::MAX))),
         may("flush", Type::OneOrMore(Box::new(word(["vcpu-switch", "task-switch"])))),
         may("critical", flag()),
-        may("warm_up", flag()),
         may("boot", word(protocols)),
         must("kernel", text()),
         may("load", Type::number()),
@@ -203,15 +200,20 @@ fn vm() -> Table {
         may("device_tree_load", Type::number()),
         may("bootargs", text()),
         may("console", flag()),
-        may("on_crash", word(OnEvent::ALL.map(OnEvent::as_str))),
-        may("on_reset", word(OnEvent::ALL.map(OnEvent::as_str))),
-        may("on_bad_address", word(BAD_ADDRESS_WORDS)),
-        may("restart_limit", Type::Whole(0, u32::MAX.into())),
         may("vllc", flag()),
         may("vcpu", Type::Tables(vcpu())),
         may("device", Type::Tables(device())),
         may("task", Type::Tables(task())),
-    ])
+    ];
+    let lifecycle = Lifecycle::KEYS.map(|(name, values)| {
+        let kind = match values {
+            Values::Flag => flag(),
+            Values::Words(words) => Type::Words(words.into()),
+            Values::Whole(least, most) => Type::Whole(least, most),
+        };
+        may(name, kind)
+    });
+    Table::new(keys.into_iter().chain(lifecycle))
 }
 
 fn vcpu() -> Table {

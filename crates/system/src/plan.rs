@@ -25,7 +25,7 @@ pub use coloring::frames_needed;
 pub(crate) use coloring::virtual_cache;
 pub(crate) use files::moved;
 pub use files::{FileReport, check_files};
-pub use lifecycle::{BAD_ADDRESS_WORDS, Lifecycle, OnEvent};
+pub use lifecycle::{Lifecycle, OnEvent, Values};
 pub use make::{HYPERVISOR_MEMORY, assign, check_given, console, make, outline};
 pub use model::{
     Area, BandwidthCounter, Boot, Budget, Channel, Class, Coloring, Compensation, CounterSource,

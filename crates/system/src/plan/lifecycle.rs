@@ -15,7 +15,18 @@ use crate::document::Fields;
 const RESTART_LIMIT: u32 = 3;
 
 /// The words of `on_bad_address`.
-pub const BAD_ADDRESS_WORDS: [&str; 2] = ["stop", "abort"];
+const BAD_ADDRESS_WORDS: [&str; 2] = ["stop", "abort"];
+
+/// The values of a key of a description.
+#[derive(Clone, Copy, Debug)]
+pub enum Values {
+    /// `true` or `false`.
+    Flag,
+    /// One of these words.
+    Words(&'static [&'static str]),
+    /// A whole number from the first to the second.
+    Whole(u64, u64),
+}
 
 /// The start of a VM, and the actions when it ends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -35,6 +46,15 @@ pub struct Lifecycle {
 }
 
 impl Lifecycle {
+    /// The keys of a table `[[vm]]` that say this. All of them may be left out.
+    pub const KEYS: [(&str, Values); 5] = [
+        ("warm_up", Values::Flag),
+        ("on_crash", Values::Words(&words::EVENTS)),
+        ("on_reset", Values::Words(&words::EVENTS)),
+        ("on_bad_address", Values::Words(&BAD_ADDRESS_WORDS)),
+        ("restart_limit", Values::Whole(0, u32::MAX as u64)),
+    ];
+
     /// Returns the lifecycle in a table `[[vm]]`. `colored`: the VM has colours, or they are planned.
     pub(crate) fn described(at: &Fields<'_>, colored: bool) -> Self {
         let warm_up = at.boolean("warm_up");
