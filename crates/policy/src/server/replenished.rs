@@ -62,9 +62,10 @@ impl Replenished {
     fn cross_renewals(&mut self, now: Instant, since: Option<Instant>) {
         // Whole periods after the first renewal that is due: none if the server is advanced in
         // time. A division replaces an unbounded loop.
-        let late = signed(now - self.renewal);
-        let whole = if late < self.period { 0 } else { late / self.period };
-        let last = self.renewal + Duration((whole * self.period) as u64);
+        let (late, period) = ((now - self.renewal).0, self.period as u64);
+        let whole = if late < period { 0 } else { late / period };
+        let last = self.renewal + Duration(whole * period);
+        let whole = signed(Duration(whole));
         match since {
             None => self.renew(whole.saturating_add(1)),
             Some(since) => {
@@ -79,7 +80,7 @@ impl Replenished {
                 self.charge(now - last);
             }
         }
-        self.renewal = last + Duration(self.period as u64);
+        self.renewal = last + Duration(period);
     }
 
     fn renew(&mut self, times: i64) {

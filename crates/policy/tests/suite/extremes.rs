@@ -114,6 +114,27 @@ fn the_largest_budget_can_be_used_up() {
     assert_eq!(fast::resume_alone(&mut cpu, Instant(10)), Some((most, Instant(20))));
 }
 
+/// More than half of all of time without a decision: no renewal may stay behind, because the timer would be set to the past.
+#[test]
+fn the_next_renewal_is_never_in_the_past() {
+    for policy in [Policy::Periodic, Policy::Deferrable] {
+        for overrun in [0, 1] {
+            let parameters = Parameters {
+                budget: Duration(1),
+                period: Duration(15),
+                start: Instant(16),
+                overrun: Duration(overrun),
+            };
+            let mut cpu = Cpu::new([Slot::new(policy(parameters)).unwrap()]);
+            // The VCPU has executed without a decision for so long that it has no budget for longer.
+            for now in [16, u64::MAX / 20, u64::MAX - 40].map(Instant) {
+                let decision = cpu.wake(0, now);
+                assert!(decision.timer.is_some_and(|timer| timer > now), "{now:?}: {decision:?}");
+            }
+        }
+    }
+}
+
 /// The longest time that can pass, with as many renewals in it as there can be.
 #[test]
 fn all_of_time_is_one_step() {
