@@ -11,7 +11,7 @@ use crate::file;
 /// A kernel of Debian, and busybox without shared libraries.
 #[derive(Debug)]
 pub struct Linux {
-    /// What it is for, as messages say it.
+    /// The purpose, as messages name it.
     name: &'static str,
     /// Debian's word.
     architecture: &'static str,

@@ -1,4 +1,4 @@
-//! Which shared libraries a program needs.
+//! The shared libraries that a program needs.
 
 use anyhow::{Context, Result};
 use object::read::elf::{Dyn, FileHeader};

@@ -53,7 +53,7 @@ pub fn build(bulkhead: Vec<u8>, cache: &Path, out: &Path) -> Result<()> {
     file::write_if_changed(&out.join("initrd.cpio"), &initramfs)
 }
 
-/// Returns what is appended to `initrd.cpio` for a run: a script, and files by their absolute paths.
+/// Returns the contents to append to `initrd.cpio` for a run: a script, and files by their absolute paths.
 pub fn job(script: &str, files: Vec<(String, Vec<u8>)>) -> Result<Vec<u8>> {
     let mut contents = vec![(RUN.to_owned(), 0o755, script.into())];
     contents.extend(files.into_iter().map(|(path, content)| {
@@ -63,7 +63,7 @@ pub fn job(script: &str, files: Vec<(String, Vec<u8>)>) -> Result<Vec<u8>> {
     initramfs::archive(&with_folders(contents)).context("the files of the run")
 }
 
-/// What a host sent.
+/// The results that a host sent.
 #[derive(Debug)]
 pub struct Results {
     /// The exit status of the script.

@@ -18,11 +18,11 @@ const TYPE_CHARACTER_DEVICE: u32 = 0o020000;
 pub struct Entry {
     /// Path without a leading slash.
     pub path: String,
-    /// What is there.
+    /// The kind of the entry, with its contents.
     pub kind: Kind,
 }
 
-/// What can be at a path. Permissions are the lower nine bits of `st_mode`.
+/// The kinds of entries at a path. Permissions are the lower nine bits of `st_mode`.
 pub enum Kind {
     /// A directory that everyone may read.
     Directory,

@@ -6,7 +6,7 @@
 //!
 //! [`host`] makes a Linux for x86-64, in which `bulkhead run --on kvm` runs in QEMU.
 //!
-//! What the guest does is chosen by `bulkhead.job=NAME` on its kernel command
+//! `bulkhead.job=NAME` chooses the job of the guest on its kernel command
 //! line, where NAME is a file in `rootfs/jobs`; without it, it gives a shell.
 
 #![forbid(unsafe_code)]

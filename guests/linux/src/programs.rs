@@ -51,9 +51,9 @@ pub const CYCLICTEST: Programs = Programs {
     libraries: &["libc6", "libnuma1"],
 };
 
-/// What loads dynamically linked programs; they all name it.
+/// The loader of dynamically linked programs; they all name it.
 const LOADER: &str = "lib/ld-linux-aarch64.so.1";
-/// Where the loader looks for libraries.
+/// The folders in which the loader looks for libraries.
 const LIBRARY_FOLDERS: [&str; 2] = ["lib/aarch64-linux-gnu", "usr/lib/aarch64-linux-gnu"];
 
 /// A file: its path in the guest, permissions and content.

@@ -1,4 +1,4 @@
-//! What the guest's root file system holds. The scripts lie in `rootfs/`.
+//! The contents of the guest's root file system. The scripts lie in `rootfs/`.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ const FILES: &[(&str, u32, &str)] = &[
     ("jobs/workload", 0o755, include_str!("../rootfs/jobs/workload")),
 ];
 
-/// How each program is measured; only where the programs are.
+/// Scripts that say how each program is measured; only where the programs are.
 const VICTIMS: &[(&str, u32, &str)] = &[
     ("victims/bzip2", 0o644, include_str!("../rootfs/victims/bzip2")),
     ("victims/gzip", 0o644, include_str!("../rootfs/victims/gzip")),
@@ -51,7 +51,7 @@ const VICTIMS: &[(&str, u32, &str)] = &[
 /// Mount points and the folders of the files above.
 const DIRECTORIES: &[&str] = &["bin", "dev", "etc", "jobs", "modules", "proc", "sys", "tmp"];
 
-/// What comes out of Debian's packages.
+/// The files that come out of Debian's packages.
 #[derive(Clone, Debug, Default)]
 pub struct Base {
     /// Busybox, statically linked.

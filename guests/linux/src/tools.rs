@@ -13,10 +13,10 @@ use crate::file;
 const COMPILER: &str = "aarch64-linux-gnu-gcc";
 const ARCHIVER: &str = "aarch64-linux-gnu-ar";
 
-/// Where the sources lie.
+/// The folder of the sources.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/bhctl");
 
-/// How everything is compiled. Position independent: the library goes into programs and
+/// The flags with which everything is compiled. Position independent: the library goes into programs and
 /// into a shared library. Warnings are errors.
 const FLAGS: &[&str] = &[
     "-std=gnu17",

@@ -15,7 +15,7 @@ const LOAD: usize = 0x8;
 const MASK: usize = 0x10;
 const STATUS: usize = 0x14;
 const CLEAR: usize = 0x1c;
-/// Any time: nobody needs the date.
+/// Any time will do: the guest does not use the date.
 const TIME: u32 = 1 << 20;
 
 /// The clock.
@@ -33,7 +33,7 @@ impl Alarm {
         Some(alarm)
     }
 
-    /// Interrupts so many seconds from now; 0: now. An alarm that is still ahead is forgotten.
+    /// Interrupts `seconds` from now; 0: now. An alarm that is still ahead is forgotten.
     #[inline(always)]
     pub fn ring_after(self, seconds: u32) {
         self.0.write32(LOAD, TIME - seconds);

@@ -1,4 +1,4 @@
-//! What the guest is told at boot: RAM and arguments, from the device tree or patched into the file.
+//! RAM and arguments of the guest, from the device tree or patched into the file.
 
 use core::fmt;
 use core::sync::atomic::AtomicU64;
@@ -135,7 +135,7 @@ fn bell_node(tree: &Fdt<'static>) -> Option<BellNode> {
     Some(BellNode { page: page(&node)?, interrupt: shared_interrupt(&node) })
 }
 
-/// Returns where the registers of a device start.
+/// Returns the start of the registers of a device.
 fn page(node: &FdtNode<'static>) -> Option<u64> {
     node.reg().ok()??.next()?.address().ok()
 }
@@ -189,7 +189,7 @@ pub fn ring(name: &str) -> Option<(u64, u32)> {
     Some((bell?.page, node.ring?))
 }
 
-/// INTID of the interrupt that tells that somebody rang for a channel that the VM reads.
+/// INTID of the interrupt that tells of a ring for a channel that the VM reads.
 pub fn bell_interrupt() -> Option<u32> {
     GIVEN.with(|given| given.bell)?.interrupt
 }

@@ -1,4 +1,4 @@
-//! The bell: interrupts for those who read a channel; see `abi::bell`.
+//! The bell: interrupts for the readers of a channel; see `abi::bell`.
 
 use crate::arch::mmio::Registers;
 use crate::arguments;
@@ -33,7 +33,7 @@ impl Bell {
     }
 }
 
-/// INTID of the interrupt that tells that somebody rang for a channel that the guest reads.
+/// INTID of the interrupt that tells of a ring for a channel that the guest reads.
 pub fn interrupt() -> Option<u32> {
     arguments::bell_interrupt()
 }

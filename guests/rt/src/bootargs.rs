@@ -9,7 +9,7 @@ pub struct BootArguments<'a>(&'a str);
 pub struct NotANumber<'a> {
     /// The key.
     pub key: &'a str,
-    /// What stands after `=`.
+    /// The text after `=`.
     pub value: &'a str,
 }
 

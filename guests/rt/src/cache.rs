@@ -1,7 +1,7 @@
-//! What the cache registers say (Arm ARM, DDI 0487: CLIDR_EL1, CSSELR_EL1, CCSIDR_EL1), and CPUID (Intel SDM, leaf 04H; AMD
-//! APM volume 3, function 8000_001DH).
+//! The caches as registers (Arm ARM, DDI 0487: CLIDR_EL1, CSSELR_EL1, CCSIDR_EL1) and CPUID (Intel SDM, leaf 04H; AMD APM volume
+//! 3, function 8000_001DH) describe them.
 
-/// What a cache holds.
+/// The contents of a cache.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Kind {
     /// Data only.
@@ -23,12 +23,12 @@ impl Kind {
     }
 }
 
-/// Which cache CCSIDR_EL1 describes.
+/// The cache that CCSIDR_EL1 describes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Selection {
     /// Level, from 1 on.
     pub level: u8,
-    /// What it holds.
+    /// The contents of the cache.
     pub kind: Kind,
 }
 
@@ -69,7 +69,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Returns what a value of CCSIDR_EL1 says, in the 64-bit format (FEAT_CCIDX) or the 32-bit one.
+    /// Returns the cache that a value of CCSIDR_EL1 describes, in the 64-bit format (FEAT_CCIDX) or the 32-bit one.
     pub const fn of(ccsidr: u64, ccidx: bool) -> Self {
         let (ways, sets) = match ccidx {
             true => (ccsidr >> 3 & 0x1f_ffff, ccsidr >> 32 & 0xff_ffff),
@@ -78,7 +78,7 @@ impl Shape {
         Self { ways: ways + 1, line: 16 << (ccsidr & 7), sets: sets + 1 }
     }
 
-    /// What a subleaf of CPUID says, with the level and what the cache holds; `None` behind the last one. Parts of a line
+    /// The level, contents and shape of the cache that a subleaf of CPUID describes; `None` behind the last one. Parts of a line
     /// that have tags of their own count as sets.
     pub const fn of_cpuid([eax, ebx, ecx]: [u32; 3]) -> Option<(u8, Kind, Self)> {
         let kind = match eax & 0x1f {

@@ -12,7 +12,7 @@ use abi::channel::{
     BASE, EPOCH, MAGIC, MAGIC_VALUE, MESSAGE, NEWEST, NUMBER, SIZE, SLOTS, slot_bytes, slots,
 };
 
-/// How often a reader tries to copy a message while the writer replaces it or opens the channel.
+/// Number of times that a reader tries to copy a message while the writer replaces it or opens the channel.
 const TRIES: usize = 3;
 
 /// The memory of a channel.
@@ -42,11 +42,11 @@ pub struct Received {
     pub number: u64,
     /// Messages before it that this reader never got, since the one that it got last.
     pub lost: u64,
-    /// How often the writer has opened the channel.
+    /// Number of times that the writer has opened the channel.
     pub epoch: u64,
 }
 
-/// Where messages of one size are in the memory.
+/// The places of messages of one size in the memory.
 #[derive(Clone, Copy, Debug)]
 struct Layout<'a> {
     words: Words<'a>,

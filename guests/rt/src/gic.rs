@@ -27,7 +27,7 @@ const ITARGETSR: usize = 0x800;
 const CPENDSGIR: usize = 0xf10;
 const SPENDSGIR: usize = 0xf20;
 
-/// How a device signals an interrupt.
+/// The way in which a device signals an interrupt.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Trigger {
     /// By holding the line until it has been served.

@@ -132,7 +132,7 @@ impl Card {
         self.page.write32(INTERRUPT_CLEAR, self.page.read32(INTERRUPT));
     }
 
-    /// Sends a frame with this number and so many bytes of data to all. Returns false if all buffers are on their way.
+    /// Sends a frame with this number and `data` bytes of data to all. Returns false if all buffers are on their way.
     pub fn send(&mut self, number: u64, data: usize) -> bool {
         let is_there = self.put(number, data);
         if is_there {
@@ -188,7 +188,7 @@ impl Card {
         self.notifier().notify();
     }
 
-    /// Returns what tells the card so without the card at hand.
+    /// Returns a value that tells the card so without the card at hand.
     pub fn notifier(&self) -> Notifier {
         Notifier(self.page)
     }
@@ -214,7 +214,7 @@ impl Card {
     }
 }
 
-/// Returns what a frame with this number has as its word in this place.
+/// Returns the word in this place of a frame with this number.
 fn filling(number: u64, place: usize) -> u64 {
     (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ place as u64
 }

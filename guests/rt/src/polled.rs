@@ -1,4 +1,4 @@
-//! Runs a task set on a processor without interrupts: tasks only pass time, and whoever passes it looks at the clock.
+//! Runs a task set on a processor without interrupts: tasks only pass time, and look at the clock meanwhile.
 //!
 //! A job whose time has come preempts another one at the next look, which is much shorter than anything that matters to a
 //! task. So does a task that gets the resource for which it waited; there is no interrupt for that, either. So no stacks have to be exchanged, and the whole is a loop.
@@ -25,7 +25,7 @@ pub enum Resource {
     Shared(u64),
 }
 
-/// What becomes of a task that asks for a resource that others share.
+/// The answer to a task that asks for a resource that others share.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Asked {
     /// The task holds it.
@@ -45,7 +45,7 @@ pub trait Processor {
     /// Waits until this time, or until there is something new to be [`Processor::granted`].
     fn wait(&mut self, until: u64);
     /// Executes for this time of its own, but not beyond the time `until`, and only until there is something new to be
-    /// [`Processor::granted`]. Returns for how long it has executed.
+    /// [`Processor::granted`]. Returns the time for which it has executed.
     fn execute(&mut self, ticks: u64, until: u64) -> u64;
     /// Puts a mark into the trace.
     fn mark(&mut self, mark: u64);
@@ -169,7 +169,7 @@ fn go_on(
 }
 
 /// Adds up the time that a processor has for itself while it looks at the clock again and again: a step that is longer than
-/// a look can take is one in which somebody else had the processor.
+/// a look can take is one in which other software had the processor.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnTime {
     last: u64,
@@ -210,7 +210,7 @@ mod tests {
         marks: Vec<(u64, u64)>,
         /// Tasks that get resources for which they wait, when, and whether they have not lost them.
         grants: Vec<(u64, usize, bool)>,
-        /// What is asked and released.
+        /// The calls that ask for resources and release them.
         calls: Vec<(u64, &'static str, usize)>,
         /// The next answers; those behind them are [`Asked::Held`].
         answers: Vec<Asked>,

@@ -13,8 +13,8 @@
 //! control/0/10000/0/<pose+1000+>motor
 //! ```
 //!
-//! `>channel!` also rings for the channel, and a task with `bell` in place of the period runs a job when somebody
-//! rings for a channel that the guest reads:
+//! `>channel!` also rings for the channel, and a task with `bell` in place of the period runs a job when there is a
+//! ring for a channel that the guest reads:
 //!
 //! ```text
 //! control/0/bell/0/<pose+1000+>motor!
@@ -42,7 +42,7 @@ pub struct Program<'a> {
     pub sends: Option<&'a str>,
     /// True if it then rings for this channel.
     pub rings: bool,
-    /// What a job does between, checked.
+    /// The steps of a job between receiving and sending, checked.
     steps: &'a str,
 }
 
@@ -55,7 +55,7 @@ pub struct Step<'a> {
     pub time: Duration,
 }
 
-/// What is wrong with the description of a task.
+/// The error in the description of a task.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct NoProgram<'a> {
     text: &'a str,
@@ -110,7 +110,7 @@ impl<'a> Program<'a> {
         parts.next().is_none().then_some(program)
     }
 
-    /// Returns what a job does.
+    /// Returns the steps of a job.
     pub fn steps(&self) -> impl Iterator<Item = Step<'a>> + use<'a> {
         self.steps.split('+').filter_map(Step::read)
     }

@@ -40,7 +40,7 @@ pub fn version() -> i32 {
     call(VERSION, [0; 3])
 }
 
-/// Returns whether `function` is there: 0 or more with its flags, or [`NOT_SUPPORTED`].
+/// Returns the flags of `function`, 0 or more, if it is there, or [`NOT_SUPPORTED`].
 pub fn features(function: u32) -> i32 {
     call(FEATURES, [function.into(), 0, 0])
 }

@@ -1,4 +1,4 @@
-//! What happened to tasks, as lines on the console.
+//! The records of tasks, as lines on the console.
 
 use crate::println;
 use crate::taskset::{BY_BELL, TaskSet};

@@ -17,14 +17,14 @@ struct Rhythm {
 static RHYTHM: InterruptLock<Rhythm> =
     InterruptLock::new(Rhythm { start: 0, period: 0, beats: 0, last: 0, late: Summary::new() });
 
-/// What is known after a number of beats; times in ticks of the counter.
+/// The facts known after a number of beats; times in ticks of the counter.
 #[derive(Clone, Copy, Debug)]
 pub struct Beats {
     /// Number of interrupts.
     pub count: u64,
     /// Time of the last one minus the start.
     pub last: u64,
-    /// How late the interrupts were: time in the handler minus time programmed.
+    /// The lateness of the interrupts: time in the handler minus time programmed.
     pub late: Summary,
 }
 
@@ -64,8 +64,8 @@ pub fn wait_for(count: u64) -> Beats {
     }
 }
 
-/// Waits for an interrupt, unless there have been `count` beats or there is news. Returns true if there have
-/// been so many.
+/// Waits for an interrupt, unless there have been `count` beats or there is news. Returns true if there have been
+/// `count` beats.
 pub fn wait_for_beat_or(count: u64, is_news: impl Fn() -> bool) -> bool {
     RHYTHM.with(|rhythm| {
         if rhythm.beats < count && !is_news() {

@@ -18,7 +18,7 @@ use crate::{arguments, gic, hypercall};
 /// A periodic task and what its jobs do.
 #[derive(Clone, Copy, Debug)]
 pub struct Task {
-    /// When its jobs are released and how urgent they are.
+    /// The times and the priority of its jobs.
     pub parameters: Parameters,
     /// One job; gets the number of the job, from 0.
     pub body: fn(u64),
@@ -27,7 +27,7 @@ pub struct Task {
     pub local: u16,
 }
 
-/// What a trace mark says about a job. A mark is `event << 40 | task << 32 | job`, where `job`
+/// The event of a job that a trace mark shows. A mark is `event << 40 | task << 32 | job`, where `job`
 /// counts the releases of the task up to 2^32.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(u8)]
@@ -49,7 +49,7 @@ pub(crate) struct Scheduler {
     released: [u32; TASKS_MAX],
     /// The number of the job that each task has now, or had last.
     job: [u32; TASKS_MAX],
-    /// Where the current job of each task rings when it is complete.
+    /// The bells that the current job of each task rings when it is complete.
     rings: [Option<Bell>; TASKS_MAX],
     /// Ticks for which each task executed until it lost the processor last.
     executed: [u64; TASKS_MAX],
@@ -144,7 +144,7 @@ pub fn running() -> Option<usize> {
     here(|scheduler| scheduler.as_ref()?.running)
 }
 
-/// Executes for so many ticks of the counter in which the task that calls has the processor: what other
+/// Executes for `ticks` ticks of the counter in which the task that calls has the processor: what other
 /// tasks, other VCPUs and exhausted budgets take does not count.
 pub fn execute(ticks: u64) {
     let end = executed() + ticks;

@@ -1,7 +1,7 @@
 //! Critical sections of tasks (vMPCP, section III): resources of one processor, of the guest, and those
 //! that VMs share. A task that waits suspends, and other tasks of its processor run.
 //!
-//! | resource | who decides | the VCPU in a section |
+//! | resource | decided by | the VCPU in a section |
 //! |---|---|---|
 //! | [`Resource::Local`] | this processor, by the priority ceiling protocol (`policy::lock::pcp`) | has its priority |
 //! | [`Resource::Own`] | the guest, in [`crate::mutexes`] | `GCS_START`, `GCS_FINISH` |
@@ -70,7 +70,7 @@ pub fn open(name: &str) -> Option<Resource> {
     u8::try_from(resource).ok().map(Resource::Shared)
 }
 
-/// The running task takes a resource, and waits for it if another task has it. Returns whether it is
+/// The running task takes a resource, and waits for it if another task has it. Returns true if it is
 /// orphaned: its owner before stopped in its section. [`Error::NotOwner`]: the task got the resource, and its
 /// processor was in sections for too long before the task could run.
 pub fn lock(resource: Resource) -> Result<bool, Refused> {

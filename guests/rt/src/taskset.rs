@@ -8,8 +8,8 @@
 //! The bell of the VM releases the jobs of a task with the period [`BY_BELL`]. If it rings while a job is not
 //! complete, another job follows, one however often it rings meanwhile: that one sees all that was announced.
 //!
-//! Which job runs is decided by `policy::task`, and where tasks have critical sections by
-//! `policy::lock::pcp` (`sections`), as the simulator does.
+//! `policy::task` decides which job runs, and where tasks have critical sections `policy::lock::pcp` does (`sections`), as in the
+//! simulator.
 
 mod sections;
 
@@ -42,7 +42,7 @@ pub struct Parameters {
     pub priority: u8,
 }
 
-/// Why tasks are not a task set.
+/// The reason why tasks are not a task set.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum TaskError {
     /// There are more than [`TASKS_MAX`].
@@ -66,7 +66,7 @@ struct Job {
     started: bool,
 }
 
-/// What happened to one task so far.
+/// The history of one task so far.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Record {
     /// Response times of completed jobs in ticks: completion minus release.
@@ -84,7 +84,7 @@ struct Task {
     released: u64,
     next_release: u64,
     job: Option<Job>,
-    /// When the job was released that follows the current one, if the bell rang meanwhile.
+    /// The time of release of the job that follows the current one, if the bell rang meanwhile.
     follows: Option<u64>,
     record: Record,
 }

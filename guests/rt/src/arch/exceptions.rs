@@ -1,4 +1,4 @@
-//! Exceptions: what is done about each, and reports of those that nobody expects.
+//! Exceptions: the handling of each, and reports of those that are not expected.
 
 use core::arch::global_asm;
 

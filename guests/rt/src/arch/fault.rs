@@ -6,7 +6,7 @@ use super::frame::Frame;
 use super::stacks::CPUS_MAX;
 use super::{cpu, sysreg::read_sysreg};
 
-/// What the processor says about an exception.
+/// The processor's description of an exception.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Fault {
     /// Syndrome (`ESR_EL1`).

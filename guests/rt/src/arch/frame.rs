@@ -9,7 +9,7 @@ pub struct Frame {
     pub(super) x: [u64; 31],
     /// Stack pointer.
     pub(super) sp: u64,
-    /// Where the thread goes on.
+    /// The address at which the thread goes on.
     pub(super) pc: u64,
     /// Processor state (`SPSR_EL1`).
     pub(super) pstate: u64,

@@ -16,7 +16,7 @@ const GICC_EOIR: usize = 0x10;
 const GICD_SGIR: usize = 0xf00;
 
 static V2: AtomicBool = AtomicBool::new(false);
-/// GICv2: for each processor and software-generated interrupt, who sent what it takes.
+/// GICv2: for each processor and software-generated interrupt, the sender of the interrupt that it takes.
 static SENDERS: [[AtomicU8; 16]; CPUS_MAX] = [const { [const { AtomicU8::new(0) }; 16] }; CPUS_MAX];
 
 /// Finds out which interrupt controller there is.

@@ -19,7 +19,7 @@ const GIB: usize = 1 << 30;
 const MIB_2: usize = 2 << 20;
 pub(super) const PAGE: usize = abi::limits::PAGE_BYTES as usize;
 
-/// Where RAM starts.
+/// Start of RAM.
 pub const RAM_BASE: usize = abi::guest::RAM as usize;
 
 #[repr(C, align(4096))]
@@ -41,7 +41,7 @@ static RAM_PAGES: Table = Table::new();
 
 /// A table, or a page at the last level.
 pub const TABLE: u64 = 0b11;
-/// What a table of level 1 or 2 maps at once.
+/// A block, the memory that an entry of a table of level 1 or 2 maps at once.
 pub const BLOCK: u64 = 0b01;
 const ACCESSED: u64 = 1 << 10;
 /// Memory of a device.
@@ -97,7 +97,7 @@ pub(super) extern "C" fn build_tables(device_tree: usize) {
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// Maps all of RAM from 2 MiB behind its start that is not mapped yet, up to 1 GiB: writable, in
-/// blocks. `bytes` are those of all RAM. Returns what lies there, and the part of it that is not free
+/// blocks. `bytes` are those of all RAM. Returns the range of RAM there, and the part of it that is not free
 /// because the device tree lies in it; `None` when called again: the memory belongs to the first caller.
 pub fn take_free_ram(bytes: u64) -> Option<(Range<u64>, Range<u64>)> {
     if TAKEN.swap(true, Relaxed) {
@@ -118,7 +118,7 @@ pub fn take_free_ram(bytes: u64) -> Option<(Range<u64>, Range<u64>)> {
     Some(((RAM_BASE + MIB_2) as u64..(RAM_BASE + blocks * MIB_2) as u64, taken))
 }
 
-/// How a window is mapped.
+/// The kind of mapping of a window.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Window {
     /// Normal memory without caches, readable and writable.

@@ -13,7 +13,7 @@ struct Work {
     context: u64,
 }
 
-/// What each processor is to do when it comes up.
+/// The work of each processor when it comes up.
 static WORK: InterruptLock<[Option<Work>; stacks::CPUS_MAX]> =
     InterruptLock::new([None; stacks::CPUS_MAX]);
 

@@ -1,4 +1,4 @@
-//! What threads ask for by `SVC`.
+//! Services that threads ask for by `SVC`.
 
 use core::arch::asm;
 
@@ -65,12 +65,12 @@ impl Frame {
         frame
     }
 
-    /// Returns what the thread passed with its `SVC`.
+    /// Returns the argument that the thread passed with its `SVC`.
     pub fn argument(&self) -> u64 {
         self.x[0]
     }
 
-    /// What its `SVC` returns.
+    /// Sets the result of its `SVC`.
     pub fn set_result(&mut self, result: i64) {
         self.x[0] = result as u64;
     }

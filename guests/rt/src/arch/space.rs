@@ -1,7 +1,7 @@
 //! Address spaces: the map of the program, and pages of their own from [`USER_BASE`] on.
 //!
-//! Pages of a space are not global, and all spaces use ASID 0: who enters one drops what this
-//! processor's TLB holds of another.
+//! Pages of a space are not global, and all spaces use ASID 0: a processor that enters one drops the entries of its TLB for
+//! another.
 
 use core::arch::asm;
 use core::sync::atomic::Ordering::Relaxed;
@@ -85,7 +85,7 @@ impl AddressSpace {
     }
 }
 
-/// Makes a page of RAM zero that nobody else uses.
+/// Makes a page of RAM zero that only the caller uses.
 fn clear(address: u64) {
     for entry in &table_at(address).0 {
         entry.store(0, Relaxed);

@@ -1,4 +1,4 @@
-//! How much time other VCPUs had in this one's place: Arm DEN 0057, "Paravirtualized Time for Arm-based
+//! The time that other VCPUs had in this one's place: Arm DEN 0057, "Paravirtualized Time for Arm-based
 //! Systems".
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -78,7 +78,7 @@ impl Granule {
     }
 }
 
-/// What a page or block is for.
+/// The purpose of a page or block.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Use {
     /// Data of EL0 (and EL1).

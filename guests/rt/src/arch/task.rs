@@ -16,7 +16,7 @@ pub const STACK_BYTES: usize = 4 * PAGE;
 const STACK: usize = USER_BASE + PAGE;
 const DATA: usize = STACK + STACK_BYTES;
 
-/// What a task does: gets its data and the number that it was started with.
+/// The function of a task: it gets its data and the number that it was started with.
 pub type Body = fn(&mut [u64], u64);
 
 /// An address space with a stack and data. Translation tables, stack and data lie in pages of the

@@ -24,7 +24,7 @@ const PSTATE_USER: u64 = 1 << 9 | 1 << 6;
 /// EL0 in AArch32, Thumb; all interrupts masked.
 const PSTATE_THUMB: u64 = 0x1f0;
 
-/// What the code can do; the value is the offset of its first instruction.
+/// A routine of the code; the value is the offset of its first instruction.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(u64)]
 pub enum Routine {

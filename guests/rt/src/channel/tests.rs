@@ -9,7 +9,7 @@ fn memory(bytes: usize) -> Vec<AtomicU64> {
     (0..bytes / 8).map(|_| AtomicU64::new(0)).collect()
 }
 
-/// Room for so many messages.
+/// Room for `messages` messages.
 fn memory_for(messages: usize, size: usize) -> Vec<AtomicU64> {
     memory(SLOTS + messages * slot_bytes(size))
 }
@@ -101,8 +101,7 @@ fn a_size_that_comes_back_hides_nothing() {
     assert_eq!(message, [3; 8]);
 }
 
-/// Whatever store of `open` is the last before the VM restarts, numbers go on, and what is received is
-/// whole.
+/// Numbers go on, and received messages are whole, whatever store of `open` is the last before the VM restarts.
 #[test]
 fn numbers_go_on_after_a_restart_within_open() {
     for size in [8, 16] {
@@ -180,7 +179,7 @@ fn a_reader_gets_what_is_there_and_knows_what_it_lost() {
     }
 }
 
-/// Whatever a writer puts into the memory, a reader ends, and stays within the memory.
+/// A reader ends, and stays within the memory, whatever a writer puts into it.
 #[test]
 fn a_hostile_writer_gets_a_reader_nowhere() {
     let mut random = Random::new(11);

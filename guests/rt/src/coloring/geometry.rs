@@ -8,7 +8,7 @@ use policy::color::{CacheError, Ccsidr, ClidrError, Geometry, GeometryError, Ind
 /// Bytes of a page.
 pub(super) const PAGE: u64 = PAGE_BYTES;
 
-/// Why there are no colours.
+/// The reason why there are no colours.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum NoColors {
     /// There is no shared cache in the registers.

@@ -21,7 +21,7 @@ struct Storage {
 static STORAGE: Mutex<Storage> =
     Mutex::new(Storage { ram: 0..0, reserved: 0..0, words: [0; WORDS] });
 
-/// A page of RAM that belongs to whoever has this value.
+/// A page of RAM that belongs to the owner of this value.
 #[derive(Debug, Eq, PartialEq)]
 pub struct PageFrame(u64);
 
@@ -38,7 +38,7 @@ pub struct Memory {
     frames: FrameAllocator<'static>,
 }
 
-/// Why there is no memory to give out.
+/// The reason why there is no memory to give out.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum MemoryError {
     /// It has been taken before.

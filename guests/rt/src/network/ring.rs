@@ -13,7 +13,7 @@ pub const RING: u16 = 64;
 pub(super) const BUFFER_BYTES: u32 = 2048;
 const BUFFER: u64 = BUFFER_BYTES as u64;
 
-/// Where the parts are in the first page: no word of one is a word of another.
+/// The places of the parts in the first page: no word of one is a word of another.
 const AVAILABLE: u64 = 1024;
 const USED: u64 = 2048;
 
@@ -26,10 +26,10 @@ pub(super) const WRITE: u16 = 2;
 pub struct Ring {
     words: Words,
     buffers: Words,
-    /// How many chains were made available, and how many of them were found returned; both wrap.
+    /// The number of chains that were made available, and of those that were found returned; both wrap.
     offered: u16,
     found: u16,
-    /// In how many parts each frame is. If there are several, one frame is on its way at a time.
+    /// The number of parts of each frame. If there are several, one frame is on its way at a time.
     parts: u16,
 }
 
@@ -47,7 +47,7 @@ impl Ring {
         (self.offered, self.found) = (0, 0);
     }
 
-    /// Puts each frame into so many parts.
+    /// Puts each frame into `parts` parts.
     pub fn set_parts(&mut self, parts: u16) {
         self.parts = parts.clamp(1, RING);
     }
@@ -119,7 +119,7 @@ impl Ring {
         self.set_index(self.offered);
     }
 
-    /// Returns how many chains were returned; it wraps.
+    /// Returns the number of chains that were returned; it wraps.
     fn used(&self) -> u16 {
         (self.words[(USED / 8) as usize].load(SeqCst) >> 16) as u16
     }

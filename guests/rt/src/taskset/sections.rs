@@ -1,4 +1,4 @@
-//! Critical sections in a task set: who waits, and who goes first.
+//! Critical sections in a task set: the tasks that wait, and the tasks that go first.
 //!
 //! A task that waits for a global resource suspends: others run meanwhile. One that holds a global
 //! resource comes before all that do not (vMPCP, section III.A). The resources of one processor follow

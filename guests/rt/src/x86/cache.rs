@@ -1,4 +1,4 @@
-//! What CPUID says about the caches, by subleaf.
+//! The caches as CPUID describes them, by subleaf.
 
 use core::arch::x86_64::__cpuid_count;
 

@@ -44,7 +44,7 @@ pub fn wait_for_grant(time: u64, seen: u64) {
     call(Call::Wait, time);
 }
 
-/// Returns how often tasks of this processor got resources for which they waited.
+/// Returns the number of times that tasks of this processor got resources for which they waited.
 #[inline]
 pub fn grants() -> u64 {
     block::word(GRANTS_WORD)
