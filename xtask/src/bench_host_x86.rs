@@ -11,14 +11,14 @@ use trace::{Event, JobMark, Source, Step, TraceFile, VcpuId};
 use crate::host_x86::{self, LIMIT_S, Run};
 use crate::workspace::Workspace;
 
-/// What runs.
+/// The system that runs.
 const SYSTEM: &str = "systems/bench-kvm.toml";
 /// The VM that wakes up, as the description orders them.
 const WAKER: u8 = 0;
-/// When jobs of its tasks are released: the first ones, in nanoseconds from the start of the servers, and the period.
+/// Times of release of jobs of its tasks: the first ones, in nanoseconds from the start of the servers, and the period.
 const OFFSETS: [i64; 3] = [50_150_000, 50_850_000, 51_700_000];
 const PERIOD: i64 = 2_030_000;
-/// Values of marks of `rt-busy` have so many bits of the clock.
+/// Number of bits of the clock in values of marks of `rt-busy`.
 const CLOCK_BITS: u32 = 40;
 /// The task with a critical section, and how long its jobs execute.
 const LATE: (u8, i64) = (2, 20_000);
@@ -36,7 +36,7 @@ struct Costs {
     preempts: Vec<i64>,
     /// From the last mark of a VCPU that blocked to the first look of the next one.
     blocks: Vec<i64>,
-    /// What executions took beyond the budget that was left.
+    /// Times of executions beyond the budget that was left.
     overruns: Vec<i64>,
     /// From the time at which a VCPU wanted to wake up to its first mark, beside a VCPU that ran and on an idle CPU.
     wakes_busy: Vec<i64>,
@@ -71,11 +71,11 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     print(costs)
 }
 
-/// What a VCPU did while it had the CPU.
+/// The activity of a VCPU while it had the CPU.
 #[derive(Clone, Debug)]
 struct Turn {
     vcpu: VcpuId,
-    /// When the scheduler gave it the CPU, and took it.
+    /// Times at which the scheduler gave it the CPU, and took it.
     from: i64,
     until: i64,
     /// The time by which its budget ends.
@@ -182,7 +182,7 @@ fn costs(turns: &[Turn], zero: u64) -> Costs {
     costs
 }
 
-/// Returns what a call at an end of the critical section of a job costs, if the whole job is in the turn.
+/// Returns the cost of a call at an end of the critical section of a job, if the whole job is in the turn.
 fn section(turn: &Turn) -> Option<i64> {
     let (task, executes) = LATE;
     let time = |step: Step| {

@@ -14,7 +14,7 @@ use crate::elf;
 use crate::toolchain::{self, Toolchain};
 use crate::workspace::{GUESTS, HYPERVISOR, Workspace};
 
-/// What can be built on its own.
+/// A part that can be built on its own.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum Part {
     /// build/hypervisor.elf
@@ -82,7 +82,7 @@ fn hypervisor(workspace: &Workspace) -> Result<()> {
     compile_hypervisor(workspace, &[], &workspace.hypervisor_elf())
 }
 
-/// The hypervisor with marks where locks are taken and released, which nobody ships.
+/// The hypervisor with marks where locks are taken and released, which no release has.
 pub fn marked_hypervisor(workspace: &Workspace) -> Result<PathBuf> {
     let path = workspace.build("hypervisor-lock-marks.elf");
     compile_hypervisor(workspace, &["--features", "lock-marks"], &path)?;

@@ -10,11 +10,11 @@ use serde_json::Value;
 pub struct Executable {
     /// Name of its binary target.
     pub name: String,
-    /// Where cargo has put it.
+    /// The place where cargo has put it.
     pub path: PathBuf,
     /// The folder of its package.
     pub package: PathBuf,
-    /// Whether it runs tests.
+    /// True if it runs tests.
     pub is_test: bool,
 }
 

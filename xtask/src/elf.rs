@@ -1,4 +1,4 @@
-//! What this program needs to know of an ELF file.
+//! The parts of an ELF file that this program needs.
 
 use anyhow::{Context, Result, anyhow, ensure};
 use object::elf::PT_LOAD;

@@ -1,4 +1,4 @@
-//! How much of its stack a function of the hypervisor takes at once.
+//! The bytes of its stack that a function of the hypervisor takes at once.
 
 use anyhow::{Context, Result};
 use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};

@@ -33,7 +33,7 @@ const MEMORY_BYTES: u64 = 1 << 30;
 const KERNEL: &str = "console=ttyS0 panic=-1 loglevel=4 tsc=reliable";
 /// Seconds of real time for a run.
 pub const LIMIT_S: u64 = 600;
-/// How often the loop looks for signals.
+/// Time between two looks of the loop for signals.
 const TICK: Duration = Duration::from_millis(50);
 /// Time for QEMU to end after its last output.
 const GRACE: Duration = Duration::from_secs(5);
@@ -104,7 +104,7 @@ fn execute(workspace: &Workspace, options: &Options) -> Result<u8> {
     Ok(results.status)
 }
 
-/// How a run ended.
+/// The end of a run.
 pub enum Run {
     /// By itself: the files `stdout`, `stderr` and `trace`, and the exit status.
     Over(Results),
@@ -155,7 +155,7 @@ pub fn results(workspace: &Workspace, options: &Options) -> Result<Run> {
     })
 }
 
-/// Returns what the host runs, and the files that it needs: the description and the guests, where they are here.
+/// Returns the job that the host runs, and the files that it needs: the description and the guests, where they are here.
 fn job(options: &Options) -> Result<Vec<u8>> {
     let path = options.file.canonicalize();
     let path = path.with_context(|| format!("cannot read {}", options.file.display()))?;
@@ -225,7 +225,7 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// How an emulation ended.
+/// The end of an emulation.
 enum Ended {
     Itself(Outcome),
     Signal(usize),

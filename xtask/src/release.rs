@@ -152,7 +152,7 @@ fn ensure_described(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// Returns what a command of git says.
+/// Returns the output of a command of git.
 fn git(workspace: &Workspace, arguments: &[&str]) -> Result<String> {
     let output = Command::new("git").current_dir(workspace.root()).args(arguments).output();
     let output = output.context("cannot start git")?;

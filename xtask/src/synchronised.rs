@@ -1,4 +1,4 @@
-//! Whether what the GICv3 derives from its list registers is read only after they were synchronised.
+//! Checks that reads of values that the GICv3 derives from its list registers come only after these were synchronised.
 //!
 //! `ICH_ELRSR_EL2`, `ICH_MISR_EL2` and `ICH_EISR_EL2` show what was written to `ICH_LR<n>_EL2` and `ICH_HCR_EL2` only
 //! after a context synchronisation event (DDI 0487, "Synchronization requirements for AArch64 System registers"). QEMU
@@ -14,11 +14,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context, Result, ensure};
 use object::{Object, ObjectSection, ObjectSymbol, SectionKind};
 
-/// Where exceptions and CPUs enter: symbols, and how many entries there are at what distance.
+/// The places where exceptions and CPUs enter: symbols, the number of entries there, and the distance between them.
 const ENTRIES: [(&str, u64, u64); 3] =
     [("vectors", 16, 128), ("_start", 1, 0), ("secondary_start", 1, 0)];
 
-/// What an instruction is for this question.
+/// The role of an instruction for this question.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Step {
     /// Writes a list register or the control register.
@@ -136,7 +136,7 @@ impl Program {
         self.symbols.range(..=address).next_back().map_or("?", |(_, name)| name)
     }
 
-    /// Returns where code of the function around `address` begins that nothing falls into.
+    /// Returns the addresses at which code of the function around `address` begins that nothing falls into.
     fn anew(&self, address: u64) -> impl Iterator<Item = u64> {
         let start = self.symbols.range(..=address).next_back().map_or(0, |(at, _)| *at);
         let end = self.symbols.range(address + 1..).next().map_or(u64::MAX, |(at, _)| *at);
@@ -204,7 +204,7 @@ impl Program {
     }
 }
 
-/// Fails if a read comes too early in the code of an AArch64 ELF file. Returns how many reads there are.
+/// Fails if a read comes too early in the code of an AArch64 ELF file. Returns the number of reads.
 pub fn check(file: &[u8]) -> Result<usize> {
     let program = Program::of_elf(file)?;
     let parsed = object::File::parse(file)?;

@@ -56,7 +56,7 @@ const END_TO_END: &str = "tests";
 /// Tells tests to take few cases; `testing::cases` reads this variable.
 const FEW_CASES: &str = "BULKHEAD_FEW_CASES";
 
-/// What tests of `cargo test` find in place of QEMU.
+/// The program that tests of `cargo test` find in place of QEMU.
 const NO_QEMU: &str = "#!/bin/sh
 echo 'a test of `cargo test` starts QEMU: give the test `test = false` in its Cargo.toml' | tee /dev/stderr
 exit 1
@@ -65,10 +65,10 @@ exit 1
 /// Names this program to tests that execute a page's `cargo xtask`: cargo would compile it again, with fewer features.
 const XTASK: &str = "BULKHEAD_XTASK";
 
-/// What can be run besides the programs: the figures that have limits, measured once.
+/// The command that can be run besides the programs: the figures that have limits, measured once.
 const FIGURES: &[&str] = &["bench-exits", "--repeat", "1"];
 
-/// Which tests are run.
+/// The choice of tests that are run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Tier {
     /// Those of `cargo test`, which boot no machine, with few random cases.
@@ -79,7 +79,7 @@ pub enum Tier {
     All,
 }
 
-/// What a lane runs.
+/// The work of a lane.
 struct Job {
     /// The name that is shown.
     name: String,
@@ -134,7 +134,7 @@ impl Job {
     }
 }
 
-/// What jobs find besides their programs.
+/// The helpers that jobs find besides their programs.
 struct Helpers {
     /// The path of this program, whose file cargo may replace with a newer one when it builds the tests.
     own: PathBuf,
@@ -142,7 +142,7 @@ struct Helpers {
     no_qemu: TempDir,
 }
 
-/// What is still to be run, in this order.
+/// The jobs still to be run, in this order.
 struct Queue {
     waiting: Vec<Job>,
     /// A job runs beside which no machine may be booted.
@@ -160,7 +160,7 @@ impl Queue {
     }
 }
 
-/// What a program said, and for how long it ran.
+/// The output of a program, and the time for which it ran.
 struct Outcome {
     name: String,
     ok: bool,

@@ -1,4 +1,4 @@
-//! Which compiler builds for bare metal.
+//! The compiler that builds for bare metal.
 //!
 //! `scripts/setup` decides, since it knows what can be installed, and writes
 //! its choice to `build/toolchain`; nothing else looks for compilers.

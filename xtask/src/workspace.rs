@@ -1,4 +1,4 @@
-//! Where things are.
+//! The places of things in the work tree.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! What first touches and requests for colours cost.
+//! The costs of first touches and requests for colours.
 
 use anyhow::{Context, Result};
 
@@ -15,7 +15,7 @@ pub const MOVE: &str = "request_per_page";
 pub const STAY: &str = "again_per_page";
 /// Row of the longest chunk.
 pub const CHUNK: &str = "request_chunk";
-/// Rows of requests that find so many pages.
+/// Rows of requests, and the number of pages that they find.
 pub const REQUESTS: [(&str, u64); 6] = [
     ("request_256", 256),
     ("request_512", 512),

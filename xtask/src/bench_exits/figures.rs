@@ -26,7 +26,7 @@ const FULL_SPEED_INSTRUCTIONS: u64 = 10_000_000;
 /// The hypervisors that were measured by the same method.
 pub const PEERS: [&str; 3] = ["Bao (GICv3)", "hvisor (GICv3)", "Xvisor (GICv2)"];
 
-/// What a figure counts.
+/// The unit in which a figure counts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Unit {
     /// Instructions at EL2.
@@ -52,11 +52,11 @@ pub struct Figure {
     pub key: &'static str,
     /// For people.
     pub name: &'static str,
-    /// What it counts.
+    /// The unit in which it counts.
     pub unit: Unit,
     /// The most that is allowed; `None` where it is only reported.
     pub limit: Option<u64>,
-    /// What [`PEERS`] have; empty where that was not measured.
+    /// The figures that [`PEERS`] have; empty where that was not measured.
     pub peers: [&'static str; 3],
 }
 
@@ -245,12 +245,12 @@ const FIGURES: &[Figure] = &[
 pub struct Judged {
     /// The figure.
     pub figure: &'static Figure,
-    /// What was measured.
+    /// The measurements.
     pub measured: Range,
 }
 
 impl Judged {
-    /// Returns how much the largest measurement is above the limit.
+    /// Returns the difference by which the largest measurement is above the limit.
     pub fn over(&self) -> u64 {
         self.figure.limit.map_or(0, |limit| self.measured.max.saturating_sub(limit))
     }
@@ -270,7 +270,7 @@ pub fn judge(rows: &Rows) -> Result<Vec<Judged>> {
         .collect()
 }
 
-/// Returns what is left of a measurement without the guest's own instructions.
+/// Returns the rest of a measurement without the guest's own instructions.
 fn beyond(measured: Range, own: u64) -> Result<Range> {
     let min = measured
         .min
@@ -298,7 +298,7 @@ mod tests {
         rows
     }
 
-    /// What analyses count with on QEMU's machine is what is allowed here.
+    /// The values with which analyses count on QEMU's machine are those allowed here.
     #[test]
     fn the_platform_has_these_limits() {
         let platform = Platform::named("qemu-virt").unwrap();

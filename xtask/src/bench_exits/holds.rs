@@ -1,5 +1,5 @@
-//! For how long EL2 holds its locks: others wait for so long. And how long calls and accesses of guests are at most, where they
-//! wait for no lock.
+//! The times for which EL2 holds its locks, which are the times for which others wait, and the longest times of calls and
+//! accesses of guests where they wait for no lock.
 //!
 //! A hypervisor of its own has marks where locks are taken and released, hints that do nothing. They are found in QEMU's log of all
 //! instructions, while guests make the hypervisor work for VCPUs on other CPUs.
@@ -40,12 +40,12 @@ pub const EXIT_CONSOLE: &str = "exit_console";
 /// Classes of ESR_EL2 of calls and accesses: HVC, a system register, an access to memory.
 const CLASSES: [u64; 3] = [0x16, 0x18, 0x24];
 
-/// What a CPU executes while it waits for a lock: `yield`.
+/// The instruction that a CPU executes while it waits for a lock: `yield`.
 const YIELD: u32 = 0xd503_203f;
 /// The marks: `hint #0x70` and `hint #0x71`.
 const TAKEN: u32 = 0xd503_2e1f;
 const RELEASED: u32 = 0xd503_2e3f;
-/// What guests do meanwhile, each for a millisecond.
+/// The activities of guests meanwhile, each for a millisecond.
 const MODES: [&str; 10] = [
     "many",
     "sgi-taking",
@@ -58,7 +58,7 @@ const MODES: [&str; 10] = [
     "console-call",
     "console-uart",
 ];
-/// What a VM does with its links, while another one sends the longest frames on them.
+/// The activities of a VM with its links, while another one sends the longest frames on them.
 const LINK_MODES: [&str; 3] = ["link-long", "link-reset", "link-wrong"];
 /// Its chunks are long work, in which the CPU looks for interrupts: not part of an access.
 const WORK: &str = "4link4send17h";
@@ -103,11 +103,11 @@ struct Locks {
     released: Vec<(&'static str, u64)>,
     /// All instructions but marks.
     instructions: u64,
-    /// Whether the CPU waited for a lock, or for an interrupt.
+    /// True if the CPU waited for a lock, or for an interrupt.
     waited: bool,
-    /// Whether it had a lock of the console.
+    /// True if it had a lock of the console.
     console: bool,
-    /// Whether it did long work.
+    /// True if it did long work.
     works: bool,
 }
 

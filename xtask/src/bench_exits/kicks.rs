@@ -1,4 +1,4 @@
-//! What VCPUs on different CPUs cost each other.
+//! The costs of VCPUs on different CPUs to each other.
 //!
 //! The CPU that is interrupted cannot tell what that takes: by its counter the other one has executed meanwhile. So
 //! instructions are counted in QEMU's log, from an exception that comes to EL2 until the return from it.
@@ -48,14 +48,14 @@ const CONSOLES_LEAST: usize = 1;
 /// So many interrupts at first, until the VCPU waits as it is to.
 const FIRST: usize = 16;
 
-/// What was found.
+/// The numbers that were found.
 #[derive(Default)]
 struct Found {
     sends: Vec<u64>,
     kicks: Vec<u64>,
     devices: Vec<u64>,
     consoles: Vec<u64>,
-    /// Instructions on the other CPU for kicks, whoever was in it, after the first interrupts were sent.
+    /// Instructions on the other CPU for kicks, whichever VCPU was in it, after the first interrupts were sent.
     late: u64,
 }
 
@@ -86,7 +86,7 @@ pub fn measure(workspace: &Workspace, rows: &mut Rows) -> Result<()> {
     Ok(())
 }
 
-/// Runs the storm with this mode, for so many milliseconds.
+/// Runs the storm with this mode, for `ms` milliseconds.
 fn run(workspace: &Workspace, mode: &str, ms: u64) -> Result<Found> {
     let mut machine = Machine::new(workspace, KICKS, is_alone)?;
     machine.tell(format!("storm.mode={mode} storm.ms={ms}"))?;
@@ -142,7 +142,7 @@ fn kicks_in_vain(workspace: &Workspace) -> Result<Range> {
     range("kicks in vain", SWITCHES_LEAST, &kicks)
 }
 
-/// Returns true if a line of the system is needed where nobody takes turns.
+/// Returns true if a line of the system is needed where no VCPUs take turns.
 pub fn is_alone(line: &str) -> bool {
     !line.contains("# beside")
 }

@@ -1,4 +1,4 @@
-//! What a link costs: for how long the CPU of a VM that sends, stops or restarts does not look for interrupts.
+//! The cost of a link: the time for which the CPU of a VM that sends, stops or restarts does not look for interrupts.
 //!
 //! Instructions are counted in QEMU's log, from one look to the next.
 
@@ -22,13 +22,13 @@ const ENDS: &str = "4link4stop";
 /// A read of ISR_EL1 into register 0: which interrupts are pending.
 const LOOK: u32 = 0xd538_c100;
 const REGISTER: u32 = 0x1f;
-/// What a CPU executes while it waits for a lock: `yield`.
+/// The instruction that a CPU executes while it waits for a lock: `yield`.
 const YIELD: u32 = 0xd503_203f;
 /// Fewer would be chance; and one VM restarts once, and stops.
 const FRAMES_LEAST: usize = 100;
 const STOPS_LEAST: usize = 2;
 
-/// What EL2 did until it returned, in parts.
+/// The activity of EL2 until it returned, in parts.
 #[derive(Default)]
 struct Visit {
     part: Part,
@@ -36,7 +36,7 @@ struct Visit {
     stops: Vec<u64>,
 }
 
-/// What it does between two looks.
+/// The activity of EL2 between two looks.
 #[derive(Clone, Copy, Default)]
 struct Part {
     instructions: u64,

@@ -1,4 +1,4 @@
-//! What calls about critical sections and shared resources cost, and calls that do not exist.
+//! The costs of calls about critical sections and shared resources, and of calls that do not exist.
 
 use anyhow::Result;
 

@@ -14,7 +14,7 @@ use crate::workspace::Workspace;
 /// Most CPUs of a machine that is followed.
 const CPUS: usize = 8;
 
-/// What brought a CPU to EL2.
+/// The event that brought a CPU to EL2.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Event {
     /// An interrupt.
@@ -23,16 +23,16 @@ pub enum Event {
     Call(u64),
 }
 
-/// What EL2 did until it returned.
+/// The activity of EL2 until it returned.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Visit {
     /// Instructions.
     pub instructions: u64,
-    /// Which of the functions that were asked for were entered, one bit each.
+    /// Those of the functions asked for that were entered, one bit each.
     pub functions: u32,
-    /// Whether the CPU waited for an interrupt meanwhile.
+    /// True if the CPU waited for an interrupt meanwhile.
     pub waited: bool,
-    /// How many interrupts were served.
+    /// Number of interrupts that were served.
     pub interrupts: u32,
 }
 
@@ -101,7 +101,7 @@ fn executed(line: &str) -> Option<(usize, u64)> {
     Some((cpu.parse().ok()?, u64::from_str_radix(address, 16).ok()?))
 }
 
-/// Where functions lie in the image; with the number of the part that is in the name.
+/// The places of functions in the image; with the number of the part that is in the name.
 pub(super) fn places(
     workspace: &Workspace,
     functions: &[&str],

@@ -19,46 +19,46 @@ use units::Bytes;
 use super::rows::Rows;
 use crate::workspace::Workspace;
 
-/// What exits cost.
+/// The system for the costs of exits.
 pub const EXITS: &str = "systems/bench.toml";
-/// What first touches and requests for colours cost.
+/// The system for the costs of first touches and requests for colours.
 pub const COLORING: &str = "systems/bench-coloring.toml";
-/// What it costs that VCPUs take turns.
+/// The system for the cost of VCPUs that take turns.
 pub const SWITCHING: &str = "systems/bench-switch.toml";
-/// What it costs that one of them waits.
+/// The system for the cost when one of them waits.
 pub const WAITING: &str = "systems/bench-wait.toml";
-/// What memory budgets cost.
+/// The system for the costs of memory budgets.
 pub const REGULATION: &str = "systems/bench-memory.toml";
-/// What critical sections and shared resources cost.
+/// The system for the costs of critical sections and shared resources.
 pub const LOCKS: &str = "systems/bench-locks.toml";
-/// What VCPUs on different CPUs cost each other.
+/// The system for the costs of VCPUs on different CPUs to each other.
 pub const KICKS: &str = "systems/bench-kick.toml";
-/// What rings for channels cost.
+/// The system for the costs of rings for channels.
 pub const RINGS: &str = "systems/bench-ring.toml";
-/// What serial lines cost.
+/// The system for the costs of serial lines.
 pub const SERIAL: &str = "systems/bench-serial.toml";
-/// What links cost.
+/// The system for the costs of links.
 pub const LINKS: &str = "systems/bench-link.toml";
 const CPU: &str = "arm,cortex-a53";
 /// Arguments of QEMU with which it logs each instruction and each exception.
 const LOG: [&str; 4] = ["-accel", "tcg,one-insn-per-tb=on", "-d", "exec,nochain,int"];
-/// Where QEMU loads an image.
+/// The address at which QEMU loads an image.
 pub const IMAGE_START: u64 = 0x4008_0000;
 /// Longest time for one run.
 const TIMEOUT: Duration = Duration::from_secs(120);
 /// RAM of the VM when it gets a file.
 const RAM_WITH_FILE: Bytes = Bytes::mib(32);
-/// Where the file lies in it.
+/// The place of the file in it.
 const FILE_OFFSET: u64 = 16 << 20;
 
-/// What is loaded.
+/// The files that are loaded.
 #[derive(Clone, Copy, Debug)]
 pub enum Load {
     /// The guest.
     Guest,
-    /// The guest, filled up with zeros to so many bytes.
+    /// The guest, filled up with zeros to this number of bytes.
     Large(u64),
-    /// A file of so many bytes besides.
+    /// A file of this number of bytes besides.
     File(u64),
 }
 
@@ -201,7 +201,7 @@ fn add_file(plan: &mut Plan, file: String) -> Result<()> {
     Ok(())
 }
 
-/// Bytes without a pattern, always the same: what they are must not matter to who loads them.
+/// Bytes without a pattern, always the same: the loader must take them whatever they are.
 fn pseudo_random(bytes: u64) -> Vec<u8> {
     // Xorshift, 64 bit. Source: Marsaglia, "Xorshift RNGs", 2003.
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;

@@ -1,4 +1,4 @@
-//! What it costs that a VCPU uses its memory budget up.
+//! The cost of a VCPU that uses its memory budget up.
 //!
 //! While a PCPU idles no guest can tell what EL2 does. So its instructions are counted in QEMU's log: from the
 //! interrupt at an overflow to the WFI, and from there to the return to the guest.
@@ -37,7 +37,7 @@ const MACHINE: u64 = 1;
 /// Fewer would be chance.
 const SAMPLES_LEAST: usize = 16;
 
-/// What the CPU does.
+/// The activity of the CPU.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum State {
     /// The guest, or something else that is not to be counted.

@@ -1,4 +1,4 @@
-//! What a ring for a channel costs its writer, and the CPU of its reader.
+//! The cost of a ring for a channel to its writer, and to the CPU of its reader.
 //!
 //! Instructions are counted in QEMU's log, as in [`kicks`](super::kicks).
 

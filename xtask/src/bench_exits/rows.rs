@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::range::Range;
 
-/// What the console puts before the guest's lines, which themselves start with `bench: `.
+/// The text that the console puts before the guest's lines, which themselves start with `bench: `.
 const LABEL: &str = "[bench] bench: ";
 
 /// Row of what lies between reset and the guest's first instruction.

@@ -1,5 +1,5 @@
-//! What a serial line costs the VM that accesses its end, and the CPU of a VM that is told something by the other end or has to
-//! tell something late.
+//! The cost of a serial line to the VM that accesses its end, and to the CPU of a VM that is told something by the other end or
+//! has to tell something late.
 //!
 //! Instructions are counted in QEMU's log, as in [`kicks`](super::kicks).
 
@@ -30,19 +30,19 @@ const DEADLINES: &str = "14rare_deadlines";
 const ACCESSES_LEAST: usize = 4_000;
 const TELLS_LEAST: usize = 100;
 
-/// What EL2 did until it returned.
+/// The activity of EL2 until it returned.
 #[derive(Default)]
 struct Visit {
     instructions: u64,
     /// Those between the entry into the function that brings ports up to date and its return.
     serving: u64,
     is_serving: bool,
-    /// Which functions were entered.
+    /// Functions that were entered.
     accesses: bool,
     serves: bool,
     /// True if the CPU waited for an interrupt meanwhile.
     waited: bool,
-    /// How many interrupts were served.
+    /// Number of interrupts that were served.
     interrupts: u32,
 }
 

@@ -1,4 +1,4 @@
-//! What it costs that VCPUs take turns on a CPU.
+//! The cost of VCPUs that take turns on a CPU.
 //!
 //! Two guests tell when each of them lost the CPU and got it back (`rt-switch`). Between the last
 //! instruction of one and the first of the other lie those of the hypervisor.
@@ -52,7 +52,7 @@ struct Absence {
     resume: u64,
 }
 
-/// Returns what a guest told.
+/// Returns the absences that a guest told.
 fn absences(console: &str, vm: &str) -> Result<Vec<Absence>> {
     let own = |line: &str| {
         let (label, text) = line.strip_prefix('[')?.split_once("] switch: stop=")?;
@@ -67,7 +67,7 @@ fn absences(console: &str, vm: &str) -> Result<Vec<Absence>> {
     Ok(console.lines().filter_map(own).collect())
 }
 
-/// Ticks between each stop of one guest and the other one's resumption if nobody ran in between.
+/// Ticks between each stop of one guest and the other one's resumption if no other guest ran in between.
 fn switches(from: &[Absence], to: &[Absence]) -> Result<Vec<u64>> {
     let mut ticks = Vec::new();
     for lost in from {

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use super::read;
 use crate::cargo;
 
-/// What a file of an archive consists of.
+/// The contents of a file of an archive.
 #[derive(Clone)]
 pub enum Source {
     /// These bytes.

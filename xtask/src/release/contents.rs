@@ -1,4 +1,4 @@
-//! Which files a release has. They lie as in the work tree, where the command looks for them.
+//! The files of a release. They lie as in the work tree, where the command looks for them.
 
 use std::path::Path;
 use std::process::Command;
@@ -25,7 +25,7 @@ const TEXTS: &[&str] = &[
     "systems",
 ];
 
-/// Where man pages are, below `share` as systems have it.
+/// The folder of man pages, below `share` as systems have it.
 pub const MAN: &str = "share/man/man1";
 
 /// Shells, and where each looks for completions.
@@ -35,7 +35,7 @@ pub const COMPLETIONS: &[(&str, &str)] = &[
     ("zsh", "share/zsh/site-functions/_bulkhead"),
 ];
 
-/// Returns what the command itself writes: man pages and completions.
+/// Returns the files that the command itself writes: man pages and completions.
 pub fn written_by(command: &Path) -> Result<Files> {
     let print = |arguments: &[&str]| {
         let output = Command::new(command).args(arguments).output();

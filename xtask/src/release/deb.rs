@@ -17,7 +17,7 @@ use crate::toolchain;
 
 /// The folder of the program and what it needs.
 const LIB: &str = "usr/lib/bulkhead";
-/// How the names of documents begin.
+/// The beginnings of the names of documents.
 const DOCUMENTS: [&str; 8] = [
     "ARCHITECTURE.md",
     "CHANGELOG.md",
@@ -29,7 +29,7 @@ const DOCUMENTS: [&str; 8] = [
     "sbom.cdx.json",
 ];
 
-/// What the packages differ in.
+/// The differences between the packages.
 pub struct Package {
     name: &'static str,
     /// Copyright, for the machine and for people.

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use super::archive::{Files, Source};
 use crate::toolchain;
 
-/// How the names of files begin that packages put their licences in.
+/// The beginnings of the names of files that packages put their licences in.
 const LICENCES: [&str; 5] = ["license", "licence", "copying", "copyright", "notice"];
 
-/// What cargo knows about the packages of a workspace.
+/// Cargo's knowledge of the packages of a workspace.
 pub struct Dependencies {
     metadata: Value,
 }
