@@ -55,7 +55,7 @@ struct State {
 }
 
 impl State {
-    /// What the running CPU just did may have moved lines: its counter knows.
+    /// The last step of the running CPU may have moved lines: its counter knows.
     #[inline]
     fn count(&mut self) {
         if self.counters.are_used() {

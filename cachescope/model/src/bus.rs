@@ -22,11 +22,11 @@ pub struct Bus {
     calendar: Box<[Entry]>,
     /// Lines moved on behalf of each CPU.
     moved: Box<[u64]>,
-    /// What CPUs waited longer than they were told.
+    /// The time that CPUs waited longer than they were told.
     delays: Box<[Delay]>,
 }
 
-/// What a CPU waited longer than it was told.
+/// The time that a CPU waited longer than it was told.
 #[derive(Clone, Copy, Debug, Default)]
 struct Delay {
     cycles: u64,
@@ -50,7 +50,7 @@ pub struct Transfer {
     pub now: u64,
     /// CPU on whose behalf it is moved.
     pub cpu: u8,
-    /// Whether that CPU waits for it; nobody waits for lines on their way to memory.
+    /// True if that CPU waits for it; no CPU waits for lines on their way to memory.
     pub waits: bool,
 }
 
@@ -67,7 +67,7 @@ impl Bus {
         }
     }
 
-    /// Moves a line. Returns how many cycles the request waits for the bus.
+    /// Moves a line. Returns the number of cycles that the request waits for the bus.
     pub fn transfer(&mut self, request: Transfer) -> u64 {
         self.moved[usize::from(request.cpu)] += 1;
         if self.occupancy == 0 {
@@ -105,7 +105,7 @@ impl Bus {
         (found.unwrap_or(end) * self.occupancy).saturating_sub(now)
     }
 
-    /// What a CPU waited longer than it was told, since it was last asked, in cycles.
+    /// The time that a CPU waited longer than it was told, since it was last asked, in cycles.
     #[inline]
     pub fn take_delay(&mut self, cpu: usize) -> u64 {
         let delay = self.delays[cpu].cycles;

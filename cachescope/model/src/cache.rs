@@ -18,7 +18,7 @@ pub struct Cache {
     replacement: Replacement,
 }
 
-/// What a cache knew of a line before an access.
+/// The state of a line in a cache before an access.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Found {
     /// It had it, unchanged since it came from the next level.
@@ -34,7 +34,7 @@ pub enum Found {
 pub struct Victim {
     /// Its number.
     pub line: u64,
-    /// Whether it has to be written to the next level.
+    /// True if it has to be written to the next level.
     pub dirty: bool,
 }
 
@@ -82,7 +82,7 @@ impl Cache {
         victim
     }
 
-    /// Drops a line. Returns whether it was dirty, `None` if it was not there.
+    /// Drops a line. Returns true if it was dirty, `None` if it was not there.
     pub fn invalidate(&mut self, line: u64) -> Option<bool> {
         let entry = self.entry_of(line)?;
         let dirty = *entry & DIRTY != 0;
@@ -90,7 +90,7 @@ impl Cache {
         Some(dirty)
     }
 
-    /// Makes a line clean and keeps it. Returns whether it was there and dirty.
+    /// Makes a line clean and keeps it. Returns true if it was there and dirty.
     pub fn clean(&mut self, line: u64) -> bool {
         match self.entry_of(line) {
             Some(entry) => {

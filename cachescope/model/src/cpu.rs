@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::hierarchy::Cost;
 
-/// What a CPU did so far.
+/// The counts of a CPU so far.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct Counters {
     /// Instructions executed.
@@ -26,7 +26,7 @@ pub struct Counters {
     pub l1i_misses: u64,
 }
 
-/// Where in its block of instructions an access happens.
+/// The place in its block of instructions at which an access happens.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Position {
     /// Index of the instruction.
@@ -85,7 +85,7 @@ impl Cpu {
         self.last = Some(position);
     }
 
-    /// What the CPU did, up to an instruction of its block without access.
+    /// The counts of the CPU, up to an instruction of its block without access.
     pub fn counters_at(&self, instruction: u32) -> Counters {
         let more = u64::from(instruction.saturating_sub(self.counted));
         Counters {
@@ -133,7 +133,7 @@ impl Cpu {
         self.slept += cycles.saturating_sub(self.now());
     }
 
-    /// What the CPU did, with all of its last block.
+    /// The counts of the CPU, with all of its last block.
     pub fn counters(&self) -> Counters {
         self.counters_at(self.reached)
     }

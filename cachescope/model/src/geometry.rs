@@ -13,7 +13,7 @@ pub struct Geometry {
     line: u32,
 }
 
-/// Why there is no such cache.
+/// The reason why there is no such cache.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 pub enum GeometryError {
     /// The line is no power of two, or has no usual size.

@@ -1,6 +1,6 @@
-//! Which time guests see.
+//! The time that guests see.
 
-/// What guests and their hypervisor read from their counters, and by which their timers run.
+/// The time that guests and their hypervisor read from their counters, and by which their timers run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum GuestTime {
     /// QEMU's: the instructions of all CPUs.

@@ -53,15 +53,15 @@ pub struct Request {
     pub who: Owner,
     /// Number of the line: physical address / line bytes.
     pub line: u64,
-    /// Whether it changes the line.
+    /// True if it changes the line.
     pub store: bool,
-    /// Whether it changes all of the line, which then needs not come from memory.
+    /// True if it changes all of the line, which then needs not come from memory.
     pub whole: bool,
     /// Time of the CPU, in cycles.
     pub now: u64,
 }
 
-/// What an access cost.
+/// The cost of an access.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Cost {
     /// Cycles that the CPU stands still, with those for the bus.
@@ -185,7 +185,7 @@ impl Hierarchy {
         Cost { stall: self.memory + bus_wait, bus_wait, l1_miss: true, llc_miss: true }
     }
 
-    /// What an access costs to memory that no cache takes: it misses none.
+    /// The cost of an access to memory that no cache takes: it misses none.
     fn bypass(&mut self, request: Request) -> Option<Cost> {
         if self.is_silent(request.line) {
             return Some(Cost::default());
@@ -201,7 +201,7 @@ impl Hierarchy {
         Cost { stall: self.memory + bus_wait, bus_wait, ..Cost::default() }
     }
 
-    /// A changed line leaves a private cache. Its owner pays, whoever made it
+    /// A changed line leaves a private cache. Its owner pays, whichever CPU made it
     /// leave: it goes to where its owner's lines are.
     fn write_back(&mut self, cpu: usize, line: u64, now: u64) {
         let owner = self.owner(line);
@@ -269,7 +269,7 @@ impl Hierarchy {
         }
     }
 
-    /// A line goes to memory. Nobody waits for it, but the bus is in use.
+    /// A line goes to memory. No CPU waits for it, but the bus is in use.
     fn write_to_memory(&mut self, cpu: usize, owner: Owner, now: u64) {
         self.tally.written(owner);
         self.bus.transfer(Transfer { now, cpu: cpu as u8, waits: false });
@@ -301,7 +301,7 @@ impl Hierarchy {
         &self.owners
     }
 
-    /// What was counted.
+    /// The counts.
     pub fn tally(&self) -> &Tally {
         &self.tally
     }
@@ -332,7 +332,7 @@ impl Hierarchy {
         self.silent.contains(&line)
     }
 
-    /// What a CPU waited for the bus longer than its accesses said, in cycles,
+    /// The time that a CPU waited for the bus longer than its accesses said, in cycles,
     /// since it was last asked.
     #[inline]
     pub fn take_delay(&mut self, cpu: usize) -> u64 {

@@ -1,4 +1,4 @@
-//! What the model has to know of A64 instructions.
+//! The properties of A64 instructions that the model has to know.
 
 /// Returns true if an instruction is of the class of loads and stores and accesses
 /// memory when it is executed. Prefetches are of that class but do not.
@@ -9,7 +9,7 @@ pub const fn accesses_memory(word: u32) -> bool {
     load_or_store && !prefetches(word)
 }
 
-/// What an instruction does to the line of an address without loading or
+/// The effect of an instruction on the line of an address without loading or
 /// storing: QEMU does not report it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum LineOperation {
@@ -28,7 +28,7 @@ pub enum LineOperation {
 pub const ZERO_BLOCK: u64 = 64;
 
 impl LineOperation {
-    /// What an instruction does, and the number of the general register with
+    /// The effect of an instruction, and the number of the general register with
     /// the virtual address; 31 is zero.
     ///
     /// Source: Arm ARM (DDI 0487), C5.3, "A64 System instructions for cache maintenance".

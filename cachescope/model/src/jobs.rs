@@ -9,7 +9,7 @@ use crate::{Counters, Owner};
 /// bits 40..48, task in bits 32..40, job in bits 0..32.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Mark {
-    /// What happened.
+    /// The event of the job.
     pub event: Event,
     /// Number of the task.
     pub task: u8,
@@ -17,7 +17,7 @@ pub struct Mark {
     pub job: u32,
 }
 
-/// What happened to a job.
+/// An event in the life of a job.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Event {
     /// 1: it could run from now on.
@@ -54,9 +54,9 @@ pub struct Job {
     pub job: u32,
     /// Time of its release in cycles, if that was marked.
     pub released: Option<u64>,
-    /// What the CPU had done when it started.
+    /// The counts of the CPU when it started.
     pub start: Counters,
-    /// What the CPU had done when it was complete.
+    /// The counts of the CPU when it was complete.
     pub finish: Counters,
     /// Cycles between the two in the address spaces of other tasks.
     pub others: u64,
@@ -84,7 +84,7 @@ struct Started {
 type Key = (usize, Owner, u8, u32);
 
 impl Jobs {
-    /// No job yet, on so many CPUs.
+    /// No job yet, on `cpus` CPUs.
     pub fn new(cpus: usize) -> Self {
         Self {
             spaces: Spaces::new(cpus),

@@ -1,5 +1,5 @@
-//! What the caches and the memory bus of a multicore chip do with a stream of
-//! data accesses, and on whose account.
+//! A model of the caches and the memory bus of a multicore chip: their work for a stream of data accesses, and the owners on
+//! whose account it goes.
 //!
 //! The crate knows nothing of QEMU: blocks of instructions and accesses by
 //! physical address go into a [`Machine`], counts, time series and execution

@@ -16,7 +16,7 @@ pub struct Block {
     pub instructions: u32,
     /// Index of its first load or store, or the number of its instructions.
     pub first_access: u32,
-    /// Whether it runs at the hypervisor's exception level (EL2) or above.
+    /// True if it runs at the hypervisor's exception level (EL2) or above.
     pub privileged: bool,
 }
 
@@ -25,7 +25,7 @@ pub struct Block {
 pub struct Access {
     /// Physical address.
     pub address: u64,
-    /// Whether it writes.
+    /// True if it writes.
     pub store: bool,
 }
 
@@ -61,7 +61,7 @@ pub struct Machine {
     paths: Vec<Path>,
     /// Of its counters of memory traffic.
     limits: Vec<Limit>,
-    /// Whether the block runs at the hypervisor's level.
+    /// True if the block runs at the hypervisor's level.
     privileged: bool,
     series: Series,
     jobs: Jobs,
@@ -69,12 +69,12 @@ pub struct Machine {
     /// `None`: they are not reported.
     operations: Option<Operations>,
     current: usize,
-    /// Whether the first instruction that counts was executed.
+    /// True if the first instruction that counts was executed.
     started: bool,
-    /// Who pays for accesses of the block; `None`: whose memory it is.
+    /// The owner that pays for accesses of the block; `None`: whose memory it is.
     account: Option<Owner>,
     line_shift: u32,
-    /// What guests' clock showed at the model's time 0, in ns, if they see the model's time.
+    /// The time that guests' clock showed at the model's time 0, in ns, if they see the model's time.
     guest_origin: Option<i64>,
 }
 
@@ -115,7 +115,7 @@ impl Machine {
         self.limits[cpu] = limit;
     }
 
-    /// A CPU begins a block. Returns whether another CPU should run after it.
+    /// A CPU begins a block. Returns true if another CPU should run after it.
     #[inline]
     pub fn enter_block(&mut self, cpu: usize, block: Block) -> bool {
         self.current = cpu;
@@ -251,7 +251,7 @@ impl Machine {
         }
     }
 
-    /// What the paths of the hypervisor on a CPU did at most.
+    /// The largest counts of the paths of the hypervisor on a CPU.
     pub fn paths(&self, cpu: usize) -> Longest {
         self.paths[cpu].longest()
     }
@@ -330,7 +330,7 @@ impl Machine {
         self.guest_origin = Some(ns);
     }
 
-    /// What guests see at the model's time 0, in ns, if they see the model's time.
+    /// The time that guests see at the model's time 0, in ns, if they see the model's time.
     pub fn guest_origin(&self) -> Option<i64> {
         self.guest_origin
     }
@@ -373,7 +373,7 @@ impl Machine {
         self.series.record(now, owners.map(|owner| tally.totals(owner, line)));
     }
 
-    /// How the machine was described.
+    /// The options that describe the machine.
     pub fn options(&self) -> &Options {
         &self.options
     }
@@ -419,7 +419,7 @@ impl Machine {
         self.started
     }
 
-    /// What was left out.
+    /// The accesses that were left out.
     pub fn skipped(&self) -> Skipped {
         self.skipped
     }

@@ -19,7 +19,7 @@ pub const CPUS_MAX: usize = 64;
 /// Most lines that a CPU may have on their way before it asks for them.
 const PREFETCH_MAX: u64 = 16;
 
-/// What to model. The defaults are a Cortex-A53 at 1 GHz with 1 MiB of shared cache.
+/// The machine to model. The defaults are a Cortex-A53 at 1 GHz with 1 MiB of shared cache.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Folder of the results.
@@ -30,17 +30,17 @@ pub struct Options {
     pub l1_policy: Policy,
     /// Instruction cache of each CPU.
     pub l1i: Geometry,
-    /// Whether fetches of instructions are modelled.
+    /// True if fetches of instructions are modelled.
     pub fetch: bool,
     /// Last-level cache.
     pub llc: Geometry,
-    /// Whether there is one for all CPUs, or one for each.
+    /// True if there is one for all CPUs, false if there is one for each.
     pub llc_shared: bool,
     /// Its replacement.
     pub llc_policy: Policy,
     /// Lines of each CPU that may be on their way before it asks for them; 0: it reads nothing ahead.
     pub prefetch: usize,
-    /// Whether a line that leaves the last-level cache leaves the private caches too.
+    /// True if a line that leaves the last-level cache leaves the private caches too.
     pub inclusive: bool,
     /// Start of the generators of [`Policy::Random`].
     pub seed: u64,
@@ -48,17 +48,17 @@ pub struct Options {
     pub page: u64,
     /// Clock of the CPUs.
     pub clock: Clock,
-    /// What a hit in the private cache costs beyond the instruction.
+    /// The time of a hit in the private cache beyond the instruction.
     pub l1_hit: Duration,
-    /// What a hit in the last-level cache costs beyond the instruction.
+    /// The time of a hit in the last-level cache beyond the instruction.
     pub llc_hit: Duration,
-    /// What an access to memory costs beyond the instruction, without waiting for the bus.
+    /// The time of an access to memory beyond the instruction, without waiting for the bus.
     pub memory: Duration,
-    /// How long a line occupies the bus.
+    /// The time for which a line occupies the bus.
     pub bus: Duration,
-    /// How far clocks of CPUs may run apart; 0: as far as QEMU makes them.
+    /// The time by which clocks of CPUs may run apart; 0: as far as QEMU makes them.
     pub quantum: Duration,
-    /// Which time guests see.
+    /// The time that guests see.
     pub time: GuestTime,
     /// Interval of the time series.
     pub bin: Duration,

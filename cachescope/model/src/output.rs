@@ -13,7 +13,7 @@ use std::path::Path;
 use crate::{Format, Machine};
 use table::Table;
 
-/// What is written last.
+/// The file that is written last.
 const SUMMARY: &str = "summary.json";
 
 /// Makes the folder if need be, finds out whether results can be written there, and removes those of an earlier

@@ -10,7 +10,7 @@ pub const PAGE: u64 = 4096;
 /// In the entry of a page: no cache takes lines of it.
 const UNCACHED: u8 = 1 << 7;
 
-/// Most owners, with the hypervisor and nobody.
+/// Most owners, with the hypervisor and [`Owner::UNOWNED`].
 pub const OWNERS_MAX: usize = 32;
 
 /// First address that cannot be owned: 2^40.
@@ -19,15 +19,14 @@ pub const ADDRESS_END: u64 = 1 << 40;
 /// Pages in one chunk of the table: 16 MiB of memory.
 const CHUNK_PAGES: u64 = 4096;
 
-/// Someone who owns memory and makes accesses: the hypervisor, a VM, or nobody
-/// that we know.
+/// An owner of memory, which makes accesses: the hypervisor, a VM, or [`Owner::UNOWNED`].
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Owner(u8);
 
 impl Owner {
     /// The hypervisor.
     pub const HYPERVISOR: Self = Self(0);
-    /// Nobody known: memory outside all ranges.
+    /// No known owner: memory outside all ranges.
     pub const UNOWNED: Self = Self(1);
 
     /// Its index, from 0: in tables, and in the lists of results.
@@ -37,7 +36,7 @@ impl Owner {
     }
 }
 
-/// Who owns which page. Every look-up is two array accesses.
+/// The owners of pages. Every look-up is two array accesses.
 #[derive(Clone, Debug)]
 pub struct Owners {
     names: Vec<String>,
@@ -45,7 +44,7 @@ pub struct Owners {
     chunks: Vec<Option<Box<[u8]>>>,
 }
 
-/// Why memory cannot be given to someone.
+/// The reason why memory cannot be given to an owner.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 pub enum OwnersError {
     /// Not whole pages.
@@ -61,9 +60,9 @@ pub enum OwnersError {
     Overlap {
         /// First address that is owned twice.
         address: u64,
-        /// Who owns it.
+        /// The owner of the memory.
         first: String,
-        /// Who was to own it.
+        /// The owner that was to own it too.
         second: String,
     },
     /// Too many names.
@@ -115,7 +114,7 @@ impl Owners {
         Ok(())
     }
 
-    /// No cache takes lines of the bytes from `start`, whoever owns them.
+    /// No cache takes lines of the bytes from `start`, whatever their owner is.
     ///
     /// # Errors
     /// If the range is not made of whole pages below [`ADDRESS_END`].
@@ -132,7 +131,7 @@ impl Owners {
         matches!(self.chunks.get(chunk), Some(Some(pages)) if pages[page] & UNCACHED != 0)
     }
 
-    /// What is known of a page below [`ADDRESS_END`].
+    /// The entry of a page below [`ADDRESS_END`]: its owner, and a bit if no cache takes its lines.
     fn entry(&mut self, address: u64) -> &mut u8 {
         let (chunk, page) = place(address);
         if self.chunks.len() <= chunk {
@@ -158,7 +157,7 @@ impl Owners {
         &self.names[owner.index()]
     }
 
-    /// Number of owners, at least the hypervisor and nobody.
+    /// Number of owners, at least the hypervisor and [`Owner::UNOWNED`].
     pub fn count(&self) -> usize {
         self.names.len()
     }

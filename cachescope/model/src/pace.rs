@@ -18,7 +18,7 @@ pub struct Pace {
     horizon: u64,
 }
 
-/// What a new block means for the order of CPUs.
+/// The effect of a new block on the order of CPUs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Turn {
     /// The CPU was asleep and wakes up at this time.
@@ -45,7 +45,7 @@ impl Pace {
         Turn { wakes_at, ends: self.ending }
     }
 
-    /// All CPUs sleep until a time: whoever begins the next block wakes up then, or later.
+    /// All CPUs sleep until a time: the CPU that begins the next block wakes up then, or later.
     pub fn idle_until(&mut self, time: u64) {
         self.base = self.base.max(time);
         if self.quantum > 0 {

@@ -1,4 +1,4 @@
-//! How many lines the hypervisor can move before it looks for interrupts again.
+//! The number of lines that the hypervisor can move before it looks for interrupts again.
 //!
 //! A *path* is what a CPU executes at the hypervisor's exception level from where an interrupt can
 //! be taken or is asked for to the next such place: the return to a guest, a wait (WFI), or a
@@ -7,7 +7,7 @@
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 
-/// What one path does, or each of several at most.
+/// The counts of one path, or the largest ones of several.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct PathCounts {
     /// Lines that it can move, whatever is in the caches: see [`PathCounts::new`].
@@ -49,12 +49,12 @@ impl PathCounts {
     }
 }
 
-/// What the hypervisor's counter of memory traffic is set to.
+/// The limit to which the hypervisor's counter of memory traffic is set.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Limit {
-    /// Whether there is one.
+    /// True if there is one.
     pub exists: bool,
-    /// Whether the count has gone over it.
+    /// True if the count has gone over it.
     pub exceeded: bool,
 }
 
@@ -63,32 +63,32 @@ pub struct Limit {
 pub struct Longest {
     /// Of those that are none of the others; without a counter, of all.
     pub serving: PathCounts,
-    /// Of those that begin within the limit of the counter and end without one: who ran has nothing to do any more.
+    /// Of those that begin within the limit of the counter and end without one: the VCPU that ran has nothing to do any more.
     pub stopping: PathCounts,
     /// Of those that begin behind the limit and end without one: nothing may run.
     pub to_idle: PathCounts,
     /// Of those that begin without a limit and end with one.
     pub from_idle: PathCounts,
-    /// Of those that begin and end without a limit, once there was one: they serve who does not run.
+    /// Of those that begin and end without a limit, once there was one: they serve VCPUs that do not run.
     pub waiting: PathCounts,
 }
 
 /// The path that a CPU is on, and the largest counts of those before.
 #[derive(Clone, Debug, Default)]
 pub struct Path {
-    /// What the CPU had moved at its start, and its limit.
+    /// The lines that the CPU had moved at its start, and its limit.
     from: Option<(u64, Limit)>,
     data: FxHashSet<u64>,
     fetched: FxHashSet<u64>,
     uncached: u64,
     maintained: u64,
-    /// Whether there was a limit.
+    /// True if there was a limit.
     limited: bool,
     longest: Longest,
 }
 
 impl Path {
-    /// The CPU executes at the hypervisor's level and has moved so many lines.
+    /// The CPU executes at the hypervisor's level and has moved `moved` lines.
     #[inline]
     pub fn enter(&mut self, moved: u64, limit: Limit) {
         self.from.get_or_insert((moved, limit));
@@ -117,7 +117,7 @@ impl Path {
         self.maintained += 1;
     }
 
-    /// An interrupt can be taken, or is asked for. The CPU has moved so many lines.
+    /// An interrupt can be taken, or is asked for. The CPU has moved `moved` lines.
     #[inline]
     pub fn end(&mut self, moved: u64, limit: Limit) {
         if let Some((from, before)) = self.from.take() {

@@ -11,7 +11,7 @@ pub struct Shape {
     pub ways: u32,
 }
 
-/// What a name stands for. Options that are given count more.
+/// The options that a name stands for. Options that are given count more.
 pub struct Preset {
     name: &'static str,
     /// Private data cache.
@@ -20,7 +20,7 @@ pub struct Preset {
     pub l1i: Shape,
     /// Last-level cache.
     pub llc: Shape,
-    /// Whether there is one for all CPUs, or one for each.
+    /// True if there is one for all CPUs, false if there is one for each.
     pub llc_shared: bool,
     /// Clock.
     pub mhz: u64,

@@ -1,8 +1,8 @@
-//! Which line of a set has to go.
+//! The choice of the line of a set that has to go.
 
 use crate::Geometry;
 
-/// How a cache chooses the line that it replaces.
+/// The way in which a cache chooses the line that it replaces.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Policy {
     /// The line that was not used for the longest time.

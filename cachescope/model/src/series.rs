@@ -2,7 +2,7 @@
 
 use crate::tally::Totals;
 
-/// What every owner did, interval by interval of model time.
+/// The counts of every owner, interval by interval of model time.
 #[derive(Clone, Debug)]
 pub struct Series {
     interval: u64,
@@ -11,14 +11,14 @@ pub struct Series {
     rows: Vec<Row>,
 }
 
-/// What one owner did in one interval; intervals in which it did nothing have none.
+/// The counts of one owner in one interval; intervals in which it did nothing have none.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Row {
     /// Begin of the interval, in cycles.
     pub start: u64,
     /// Index of the owner.
     pub owner: usize,
-    /// What it did.
+    /// The counts of the owner in the interval.
     pub totals: Totals,
 }
 
@@ -49,7 +49,7 @@ impl Series {
         self.next = (now / self.interval).saturating_add(1).saturating_mul(self.interval);
     }
 
-    /// What was recorded.
+    /// The rows that were recorded.
     pub fn rows(&self) -> &[Row] {
         &self.rows
     }

@@ -21,13 +21,13 @@ pub struct Spaces {
     tasks: HashMap<u64, Task>,
 }
 
-/// Where a CPU is, and where it was.
+/// The address space of a CPU now, and the ones before.
 #[derive(Clone, Debug, Default)]
 struct Place {
     space: u64,
     /// In cycles, as all times here.
     since: u64,
-    /// What is past, by task.
+    /// The time that is past, by task.
     past: HashMap<Task, u64>,
 }
 

@@ -1,6 +1,6 @@
 //! From when on is counted.
 
-/// Which first instruction of a run the model sees. What comes before it leaves
+/// The first instruction of a run that the model sees. The part of the run before it leaves
 /// no trace: caches are empty then, all counts and clocks are zero.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Start {

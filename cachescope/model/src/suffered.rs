@@ -24,7 +24,7 @@ pub struct Suffered {
 }
 
 impl Suffered {
-    /// What each owner suffered.
+    /// The evictions that each owner suffered.
     pub fn of_all(owners: &Owners, evictions: &[Eviction]) -> Vec<Self> {
         let named = |owner| Self { owner: owners.name(owner).into(), ..Self::default() };
         let mut all: Vec<Self> = owners.iter().map(named).collect();

@@ -13,19 +13,19 @@ const FORMAT: &str = "bulkhead-cachescope-summary-v1";
 pub struct Summary {
     /// Version of the format.
     pub format: &'static str,
-    /// What was modelled.
+    /// The model.
     pub model: Model,
-    /// Whether an instruction was executed that counts: without one there was no guest.
+    /// True if an instruction was executed that counts: without one there was no guest.
     pub started: bool,
-    /// What guests' clock shows at the model's time 0, if they see the model's time.
+    /// The time that guests' clock shows at the model's time 0, if they see the model's time.
     pub guest_origin_ns: Option<i64>,
-    /// What all owners did together.
+    /// The counts of all owners together.
     pub totals: Totals,
-    /// What each owner did: the hypervisor, memory of nobody, the VMs.
+    /// The counts of each owner: the hypervisor, memory without a known owner, the VMs.
     pub owners: Vec<OwnerSummary>,
-    /// What each CPU did.
+    /// The counts of each CPU.
     pub cpus: Vec<CpuSummary>,
-    /// Who evicted whom from the last-level cache.
+    /// The evictions from the last-level cache, by owners.
     pub evictions: Evictions,
     /// The bus.
     pub bus: BusSummary,
@@ -33,11 +33,11 @@ pub struct Summary {
     pub jobs: JobSummary,
     /// Operations on lines by address, if QEMU tells what they need.
     pub operations: Option<OperationSummary>,
-    /// What is not in the counts.
+    /// The accesses that are not in the counts.
     pub skipped: SkippedSummary,
 }
 
-/// What was modelled, as it was understood.
+/// The options of the model, as they were understood.
 #[derive(Clone, Debug, Serialize)]
 pub struct Model {
     /// Private data cache of each CPU.
@@ -46,11 +46,11 @@ pub struct Model {
     pub l1i: Option<CacheSummary>,
     /// Last-level cache.
     pub llc: CacheSummary,
-    /// Whether there is one for all CPUs, or one for each.
+    /// True if there is one for all CPUs, false if there is one for each.
     pub llc_shared: bool,
     /// Lines of each CPU that may be on their way before it asks for them.
     pub prefetch: usize,
-    /// Whether the shared cache holds all that the private ones hold.
+    /// True if the shared cache holds all that the private ones hold.
     pub inclusive: bool,
     /// Page of which colours are made.
     pub page_bytes: u64,
@@ -66,9 +66,9 @@ pub struct Model {
     pub memory_cycles: u64,
     /// Time for which a line occupies the bus.
     pub bus_cycles: u64,
-    /// How far CPUs' clocks may run apart, 0 without bound.
+    /// The cycles by which CPUs' clocks may run apart, 0 without bound.
     pub quantum_cycles: u64,
-    /// Which time guests saw: qemu or model.
+    /// The time that guests saw: qemu or model.
     pub time: &'static str,
     /// Interval of the time series.
     pub bin_ns: u64,
@@ -91,21 +91,21 @@ pub struct CacheSummary {
     pub policy: &'static str,
 }
 
-/// What an owner did.
+/// The counts of an owner.
 #[derive(Clone, Debug, Serialize)]
 pub struct OwnerSummary {
     /// Its name.
     pub name: String,
     /// Memory that it was given.
     pub memory_bytes: u64,
-    /// What it did.
+    /// The counts of the owner.
     #[serde(flatten)]
     pub totals: Totals,
     /// Colours in which it made accesses.
     pub colors_accessed: Vec<usize>,
 }
 
-/// What a CPU did.
+/// The counts of a CPU.
 #[derive(Clone, Debug, Serialize)]
 pub struct CpuSummary {
     /// Its index.
@@ -116,9 +116,9 @@ pub struct CpuSummary {
     pub time_ns: u64,
     /// Lines moved between the last-level cache and memory on its behalf, to it and back.
     pub memory_lines: u64,
-    /// What the hypervisor did on it at most from where it looks for interrupts to the next such place.
+    /// The largest counts of the hypervisor on it from where it looks for interrupts to the next such place.
     pub hypervisor_paths: Longest,
-    /// What it did.
+    /// The counts of the CPU.
     #[serde(flatten)]
     pub counters: Counters,
 }
@@ -128,7 +128,7 @@ pub struct CpuSummary {
 pub struct Evictions {
     /// All of them.
     pub total: u64,
-    /// Those of a line whose owner is not who made the access.
+    /// Those of a line whose owner is not the one that made the access.
     pub cross_by_accessor: u64,
     /// Those of a line whose owner is not the owner of the line that came.
     pub cross_by_line: u64,
@@ -136,7 +136,7 @@ pub struct Evictions {
     pub suffered: Vec<Suffered>,
     /// Names of rows and columns.
     pub owners: Vec<String>,
-    /// Row: who made the access; column: owner of the line that went.
+    /// Row: the owner that made the access; column: owner of the line that went.
     pub by_accessor: Vec<Vec<u64>>,
     /// Row: owner of the line that came; column: owner of the line that went.
     pub by_line: Vec<Vec<u64>>,

@@ -1,4 +1,4 @@
-//! What was counted, by owner and colour.
+//! The counts, by owner and colour.
 
 use serde::Serialize;
 
@@ -40,7 +40,7 @@ struct ByOwner {
 }
 
 /// Counts of one owner, or of all. Accesses, misses and what was caused belong
-/// to who made the access; what was written back or suffered belongs to the
+/// to the owner that made the access; what was written back or suffered belongs to the
 /// owner of the line.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct Totals {
@@ -71,18 +71,18 @@ pub struct Totals {
 pub struct Eviction {
     /// Colour of both lines.
     pub color: usize,
-    /// Who made the access. For a line that comes from a private cache: its owner.
+    /// The owner that made the access. For a line that comes from a private cache: its owner.
     pub accessor: Owner,
     /// Owner of the line that came.
     pub incoming: Owner,
     /// Owner of the line that went.
     pub evicted: Owner,
-    /// How often.
+    /// Number of times that it happened.
     pub count: u64,
 }
 
 impl Totals {
-    /// What was counted since `earlier`.
+    /// The counts since `earlier`.
     pub fn since(self, earlier: Self) -> Self {
         Self {
             accesses: self.accesses - earlier.accesses,

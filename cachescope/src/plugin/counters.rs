@@ -8,7 +8,7 @@ use bulkhead_cachescope_model::Limit;
 use super::guest_memory::{Block, GuestMemory};
 use super::interrupt::{Interrupts, Line};
 
-/// First word of a block: somebody counts. "BULKCOUN" as text.
+/// First word of a block: the counter is in use. "BULKCOUN" as text.
 const MAGIC: u64 = 0x4e55_4f43_4b4c_5542;
 /// Word of a block: lines moved on behalf of its CPU. The plugin writes it.
 const COUNT: usize = 1;
@@ -46,7 +46,7 @@ impl Counters {
     /// The running CPU wants its counter at a physical address, and an interrupt.
     ///
     /// # Errors
-    /// Why it cannot have it.
+    /// The reason why it cannot have it.
     ///
     /// # Safety
     /// In the thread of the CPUs, in a callback of this CPU.
@@ -97,7 +97,7 @@ impl Counters {
         }
     }
 
-    /// What the counter of a CPU is set to, if it has one.
+    /// The limit to which the counter of a CPU is set, if it has one.
     #[inline]
     pub fn limit(&self, cpu: usize) -> Limit {
         let Some(Some(counter)) = self.counters.get(cpu) else { return Limit::default() };

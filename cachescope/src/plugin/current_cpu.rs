@@ -1,4 +1,4 @@
-//! Which CPU runs.
+//! The CPU that runs.
 //!
 //! The index that QEMU passes to callbacks is that of the CPU that *translated*
 //! the block when all CPUs run in one thread. The running one is in QEMU's
@@ -18,7 +18,7 @@ pub enum CurrentCpu {
     OneOf(OneOf),
 }
 
-/// What QEMU exports, and what was found last.
+/// Functions and data that QEMU exports, and the CPU that was found last.
 pub struct OneOf {
     /// Address of `current_cpu` in the thread of the CPUs.
     current: *const Cpu,
@@ -36,7 +36,7 @@ impl CurrentCpu {
     /// model's time: then it is not `alone`.
     ///
     /// # Errors
-    /// What QEMU lacks, and what can be done.
+    /// A description of the parts that QEMU lacks, and of the remedy.
     pub fn find(alone: bool, ends_slices: bool) -> Result<Self, String> {
         if alone {
             return Ok(Self::Single);

@@ -53,7 +53,7 @@ impl GuestMemory {
     /// The block at a physical address, with `magic` in its first word.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why there is none.
     pub fn block(&self, address: u64, magic: u64) -> Result<Block, String> {
         if !address.is_multiple_of(COUNTER_BYTES) {
             return Err(format!("expected a multiple of {COUNTER_BYTES}"));

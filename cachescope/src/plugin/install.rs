@@ -1,4 +1,4 @@
-//! What QEMU calls when it loads the plugin.
+//! The function that QEMU calls when it loads the plugin.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::fs;

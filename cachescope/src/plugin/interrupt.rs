@@ -28,7 +28,7 @@ pub struct Interrupts {
     run_later: extern "C" fn(Cpu, Work, u64),
 }
 
-/// What the thread of the CPUs does between two blocks.
+/// A function that the thread of the CPUs calls between two blocks.
 type Work = extern "C" fn(Cpu, u64);
 
 /// `qemu_set_irq`, for [`raise`] and [`lower`], which QEMU passes one word only.
@@ -47,7 +47,7 @@ impl Interrupts {
     /// Finds what is needed, in the thread of the CPUs.
     ///
     /// # Errors
-    /// What QEMU lacks.
+    /// A description of the parts that QEMU lacks.
     pub fn find() -> Result<Self, String> {
         let current = needed(c"current_cpu")?.cast_const().cast();
         let (resolve, property) =

@@ -18,7 +18,7 @@ use bulkhead_cachescope_model::Machine;
 use super::STATE;
 use super::symbol::needed;
 
-/// What QEMU exports beside the plugin interface.
+/// Functions that QEMU exports beside the plugin interface.
 struct Qemu {
     /// `icount_get`: QEMU's virtual clock, in ns.
     clock: extern "C" fn() -> i64,
@@ -30,25 +30,25 @@ struct Qemu {
 
 static QEMU: OnceLock<Qemu> = OnceLock::new();
 
-/// What the clock shows beyond QEMU's bias; [`NOT_STARTED`] as long as it shows QEMU's time. Written
+/// The time that the clock shows beyond QEMU's bias; [`NOT_STARTED`] as long as it shows QEMU's time. Written
 /// by the thread of the CPUs. QEMU's main thread reads it when all CPUs sleep, to tell how far
 /// to jump; at any other time it may see an older value.
 static AHEAD: AtomicI64 = AtomicI64::new(NOT_STARTED);
 
 const NOT_STARTED: i64 = i64::MIN;
 
-/// Whether anyone has asked for the clock.
+/// True if something has asked for the clock.
 static ASKED: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    /// Whether this is the thread of the CPUs.
+    /// True if this is the thread of the CPUs.
     static OF_CPUS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// How the model's time and the clock go together.
+/// The relation between the model's time and the clock.
 #[derive(Default)]
 pub struct ModelTime {
-    /// What the clock showed when the model's time was 0, once it has started.
+    /// The time that the clock showed when the model's time was 0, once it has started.
     origin: Option<i64>,
     /// QEMU's bias, as it was last seen.
     bias: i64,
@@ -61,7 +61,7 @@ const WORDS: usize = 30;
 /// any CPU runs.
 ///
 /// # Errors
-/// What QEMU lacks.
+/// A description of the parts that QEMU lacks.
 pub fn install() -> Result<(), String> {
     let (clock, instructions) = (needed(c"icount_get")?, needed(c"icount_get_raw")?);
     let to_ns = needed(c"icount_to_ns")?;
@@ -138,7 +138,7 @@ impl Qemu {
 }
 
 impl ModelTime {
-    /// What the clock shows now.
+    /// The time that the clock shows now.
     fn show(&mut self, machine: &mut Machine, time: i64, bias: i64) -> i64 {
         let Some(now) = machine.now_ns() else {
             return time;

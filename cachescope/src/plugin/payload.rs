@@ -1,4 +1,4 @@
-//! What QEMU keeps for a callback and hands back: one word.
+//! The data that QEMU keeps for a callback and hands back: one word.
 
 use std::ffi::c_void;
 

@@ -1,4 +1,4 @@
-//! What QEMU's binary exports beside the plugin interface.
+//! Symbols that QEMU's binary exports beside the plugin interface.
 
 use std::ffi::{CStr, c_void};
 
@@ -15,7 +15,7 @@ pub fn symbol(name: &CStr) -> Option<*mut c_void> {
 /// The same.
 ///
 /// # Errors
-/// What is said of a QEMU that does not export it.
+/// The message about a QEMU that does not export it.
 pub fn needed(name: &CStr) -> Result<*mut c_void, String> {
     symbol(name).ok_or_else(|| format!("this QEMU does not export \"{}\"", name.to_string_lossy()))
 }

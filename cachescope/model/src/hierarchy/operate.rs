@@ -5,7 +5,7 @@ use crate::LineOperation;
 
 impl Hierarchy {
     /// A CPU writes a line back, or takes it out of the data caches of all CPUs, at a
-    /// time in cycles. Nobody waits for it, but the bus is in use for a line
+    /// time in cycles. No CPU waits for it, but the bus is in use for a line
     /// that goes to memory. [`LineOperation::Zero`] is an access, and none of these.
     pub fn operate(&mut self, cpu: usize, operation: LineOperation, line: u64, now: u64) {
         let remove = match operation {

@@ -10,7 +10,7 @@ const FARTHEST: u64 = 4;
 /// Addresses beyond a page may be anywhere.
 const PAGE: u64 = 4096;
 
-/// What a CPU's prefetcher knows.
+/// The state of a CPU's prefetcher.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Prefetcher {
     /// The line that its private cache missed last.
@@ -33,7 +33,7 @@ impl Prefetcher {
         (near && self.misses >= MISSES).then_some(stride)
     }
 
-    /// How long it takes until a line that was prefetched is there; forgets those that are.
+    /// The time until a line that was prefetched is there; forgets those that are.
     fn wait(&mut self, line: u64, now: u64) -> u64 {
         let coming = self.coming.iter().find(|(it, _)| *it == line);
         let wait = coming.map_or(0, |&(_, there)| there.saturating_sub(now));

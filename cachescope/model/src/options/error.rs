@@ -1,4 +1,4 @@
-//! What is wrong with an argument.
+//! The errors of arguments.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::GeometryError;
 use crate::owners::OwnersError;
 
-/// Why arguments cannot be used.
+/// The reason why arguments cannot be used.
 #[derive(Debug, Error)]
 pub enum OptionError {
     /// There is no such option.
@@ -19,9 +19,9 @@ pub enum OptionError {
     Value {
         /// The option.
         key: String,
-        /// What was given.
+        /// The value that was given.
         value: String,
-        /// What it takes.
+        /// A description of the values that it takes.
         expected: &'static str,
     },
     /// There is no such cache.
@@ -29,7 +29,7 @@ pub enum OptionError {
     Geometry {
         /// The option.
         key: &'static str,
-        /// Why not.
+        /// The reason why not.
         source: GeometryError,
     },
     /// Pseudo-LRU needs a power of two of ways.
@@ -45,9 +45,9 @@ pub enum OptionError {
     Owners {
         /// The option.
         key: &'static str,
-        /// What was given.
+        /// The value that was given.
         value: String,
-        /// Why not.
+        /// The reason why not.
         source: OwnersError,
     },
     /// A CPU was given to two VMs.
@@ -74,7 +74,7 @@ pub enum OptionError {
     File {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason why not.
         source: io::Error,
     },
     /// A line of a file of ranges cannot be used.
@@ -84,7 +84,7 @@ pub enum OptionError {
         path: PathBuf,
         /// Its line, from 1.
         line: usize,
-        /// Why not.
+        /// The reason why not.
         source: Box<OptionError>,
     },
 }

@@ -1,4 +1,4 @@
-//! What options mean, and what is said of those that cannot be used.
+//! The meaning of options, and the messages about those that cannot be used.
 
 use super::*;
 

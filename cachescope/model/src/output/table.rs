@@ -12,7 +12,7 @@ pub struct Table {
 pub struct Column {
     /// Its name, which says its unit.
     pub name: &'static str,
-    /// What is in it.
+    /// The values in it.
     pub values: Values,
 }
 
