@@ -1,8 +1,8 @@
-//! What fires when in the trials of `rt-coincide`: around one instant, in every order.
+//! The sources that fire in the trials of `rt-coincide`, and when: around one instant, in every order.
 
 use rt::random::Random;
 
-/// What fires.
+/// A source of interrupts or of the end of a budget.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Source {
     /// The budget of the VCPU that runs ends.
@@ -15,10 +15,10 @@ pub enum Source {
     Device,
 }
 
-/// How many sources there are.
+/// Number of sources.
 pub const SOURCES: usize = 4;
 
-/// When each source fires in a trial, in ticks from its instant on; `None`: not at all.
+/// The times at which the sources fire in a trial, in ticks from its instant on; `None`: not at all.
 pub type Offsets = [Option<i64>; SOURCES];
 
 /// Trials at the start, and at the end, in which only a budget ends.
@@ -35,7 +35,7 @@ const PAIRS: [(Source, Source); 6] = [
 
 /// So far from the instant, each tick is met.
 const NEAR: i64 = 100;
-/// Further away, each so many ticks.
+/// The distance in ticks between trials that are further away.
 const STEP: i64 = 9;
 /// Furthest from the instant.
 const FAR: i64 = NEAR + 100 * STEP;

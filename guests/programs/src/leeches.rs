@@ -1,28 +1,28 @@
-//! What leeches take, as boot arguments name it: `copy:64KiB`, `cpu@25ms`, `3xcopy:8MiB`, `none`. These are the
+//! The resources that leeches take, as boot arguments name them: `copy:64KiB`, `cpu@25ms`, `3xcopy:8MiB`, `none`. These are the
 //! words of `bulkhead measure`, with a number before them.
 
 use core::fmt;
 use core::time::Duration;
 
-/// What leeches take at the same time.
+/// Leeches that take something at the same time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Leeches {
-    /// How many there are.
+    /// The number of leeches.
     pub count: usize,
-    /// What each of them takes.
+    /// The resource that each of them takes.
     pub kind: Kind,
     /// For how long each sleeps after a round.
     pub sleep: Duration,
 }
 
-/// What a leech takes.
+/// The resource that a leech takes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Kind {
     /// Nothing: it sleeps.
     Nothing,
     /// Processor time.
     Cpu,
-    /// Lines of the cache, or the bus: copies so many bytes to another place.
+    /// Lines of the cache, or the bus: copies this number of bytes to another place.
     Copy(usize),
 }
 

@@ -1,4 +1,5 @@
-//! What guests of examples and tests share. `src/guests/rt-NAME.rs` is a program, and its module `NAME` does the work, with the
+//! The parts that guests of examples and tests share. `src/guests/rt-NAME.rs` is a program, and its module `NAME` does the work,
+//! with the
 //! library [`rt`] as any other guest does.
 
 #![cfg_attr(target_os = "none", no_std)]

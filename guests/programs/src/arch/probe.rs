@@ -10,7 +10,7 @@ use rt::arch::mmu::{self, Window};
 use rt::arch::{Fault, catch, cpu, owns};
 use rt::{read_sysreg, write_sysreg};
 
-/// Which memory type an address is accessed with.
+/// The memory type with which an address is accessed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Through {
     /// Device memory (only the first GiB).

@@ -1,7 +1,7 @@
 //! Runs code that may do anything: with translation tables, vectors and memory of its own, which it may
 //! spoil, and with a way back that relies on none of its registers.
 //!
-//! What is mapped for wild code (addresses as they are, apart from the last three):
+//! The memory that is mapped for wild code (addresses as they are, apart from the last three):
 //!
 //! - the 2 MiB around each device;
 //! - the [arenas](Arena) of all processors, writable and executable: code, data and these tables themselves;
@@ -43,7 +43,7 @@ unsafe extern "C" {
 }
 
 const GIB: u64 = 1 << 30;
-/// What an entry of a table of level 2 maps.
+/// Bytes that an entry of a table of level 2 maps.
 const BLOCK_BYTES: u64 = 2 << 20;
 /// Bytes of an arena, one entry of a table of level 2.
 pub const ARENA_BYTES: u64 = BLOCK_BYTES;
@@ -53,7 +53,7 @@ pub const WINDOW: u64 = 4 * GIB;
 pub const USER: u64 = 5 * GIB;
 /// Added to addresses of the first GiB by code at EL0.
 pub const USER_DEVICES: u64 = 6 * GIB;
-/// Where guest physical addresses from 2 GiB on are mapped.
+/// The virtual address at which guest physical addresses from 2 GiB on are mapped.
 pub const NOWHERE: u64 = 7 * GIB;
 
 /// Places in an arena, in bytes: its tables, in which [`WINDOW_TABLE`] and the one behind it are wild
@@ -68,7 +68,7 @@ const DEVICE_TABLE: u64 = 6 * PAGE;
 const USER_DEVICE_TABLE: u64 = 7 * PAGE;
 const TABLES_END: u64 = 8 * PAGE;
 const CODE: u64 = 16 * PAGE;
-/// Where the data of wild code begins.
+/// The offset at which the data of wild code begins.
 pub const DATA: u64 = 32 * PAGE;
 
 /// Accessible from EL0.
@@ -77,7 +77,7 @@ const FROM_EL0: u64 = 1 << 6;
 const WILD_SCTLR: u64 =
     SCTLR & !(1 << 19) | 1 << 26 | 1 << 18 | 1 << 16 | 1 << 15 | 1 << 14 | 1 << 9;
 
-/// What a processor needs to come back, and what wild code starts with; `wild.s` knows the offsets.
+/// The data that a processor needs to come back, and with which wild code starts; `wild.s` knows the offsets.
 #[repr(C, align(4096))]
 struct State {
     saved: [u64; 20],
@@ -115,7 +115,7 @@ unsafe impl Sync for States {}
 // SAFETY: zero is a valid value of all fields.
 static STATES: States = States(core::cell::UnsafeCell::new(unsafe { core::mem::zeroed() }));
 
-/// How wild code came to its end.
+/// The reason for which wild code came to its end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Reason {
     /// It reached its last instruction.
@@ -128,10 +128,10 @@ pub enum Reason {
     Strange,
 }
 
-/// How wild code ended, and what happened meanwhile.
+/// The end of wild code, and the events meanwhile.
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome {
-    /// Why it ended.
+    /// The reason for its end.
     pub reason: Reason,
     /// Bytes from its start to where it was left; its length, or more, if it went elsewhere.
     pub reached: u64,
@@ -209,7 +209,7 @@ impl Arena {
         cpu::synchronize();
     }
 
-    /// Returns where a snippet is executed.
+    /// Returns the address at which a snippet is executed.
     pub fn code(&self) -> u64 {
         self.address() + CODE
     }

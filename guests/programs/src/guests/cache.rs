@@ -29,7 +29,7 @@ const SECOND: usize = 1;
 /// Selection of the instruction cache of level 1.
 const INSTRUCTION: u64 = 1;
 
-/// What the second VCPU found selected after its start, and then after it had selected another one.
+/// The caches that the second VCPU found selected after its start, and then after it had selected another one.
 static SECOND_FOUND: [AtomicU64; 2] = [const { AtomicU64::new(u64::MAX) }; 2];
 
 fn second(_context: u64) {

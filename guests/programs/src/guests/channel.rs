@@ -5,7 +5,7 @@
 //! `channel.bytes` (64): bytes of a message, a multiple of 8 from 16 to 1024; `channel.newest` (0):
 //! 1 to receive the newest message each time, in place of all; `channel.try` (0): 1 to store into the
 //! channel that is received, as device and as normal memory, and to where there is no bell for the guest, which has to fail; `channel.rings` (0): how
-//! often the guest rings after each message; `channel.hear` (0): 1 to receive only when somebody has rung,
+//! often the guest rings after each message; `channel.hear` (0): 1 to receive only when there was a ring,
 //! 2 to count on VCPU 1, which waits, while VCPU 0 computes for `channel.us`;
 //! `channel.end=reset`: the guest resets itself at the end.
 //!
@@ -142,7 +142,7 @@ fn reader(bytes: usize) -> Opened<Reader<'static>> {
     Ok(Some((name, reader)))
 }
 
-/// How often somebody rang.
+/// Number of rings.
 static HEARD: AtomicU64 = AtomicU64::new(0);
 
 /// Counts rings from now on. Otherwise tells why not, and returns false.
@@ -195,7 +195,7 @@ fn bell(rings: u64) -> Result<Option<Bell>, ()> {
     Ok(Some(bell))
 }
 
-/// What was received.
+/// The messages that were received.
 struct Got {
     messages: u64,
     lost: u64,
@@ -204,7 +204,7 @@ struct Got {
     epoch: u64,
     /// Rings that were heard before the last look.
     heard: u64,
-    /// Why there was no message the last time.
+    /// The reason why there was no message the last time.
     why: NoMessage,
 }
 

@@ -39,9 +39,9 @@ use rt::{arguments, println, wait};
 const SPACING: u64 = 4;
 /// So many seconds before it rings, the alarm is set.
 const ALARM_AHEAD: u32 = 2;
-/// Instructions after which who is busy looks at the time.
+/// Instructions after which a busy VCPU looks at the time.
 const LOOK_EVERY: u64 = 32;
-/// What comes too late comes in this time.
+/// Time within which interrupts that are late come.
 const SETTLE: Duration = Duration::from_micros(20);
 
 /// An interrupt that is due, and those that came.
@@ -129,7 +129,7 @@ fn stay_busy(until: u64, pause: u64) -> Option<u64> {
     stopped
 }
 
-/// What a VM does in a trial.
+/// The role of a VM in a trial.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Role {
     Runner,
@@ -140,7 +140,7 @@ enum Role {
 /// The ends of budgets.
 struct Expiries {
     count: u64,
-    /// How long before its budget ends the runner has to wake up, in ticks.
+    /// The time before the end of its budget at which the runner has to wake up, in ticks.
     ahead: u64,
     off_min: i64,
     off_max: i64,

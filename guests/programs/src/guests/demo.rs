@@ -54,13 +54,13 @@ const LEAD: Duration = Duration::from_millis(1);
 /// Words of a line of the cache.
 const LINE: usize = 8;
 
-/// What jobs of `slow` read: 512 KiB.
+/// The memory that jobs of `slow` read: 512 KiB.
 static MEMORY: [AtomicU64; 512 * 1024 / 8] = [const { AtomicU64::new(0) }; 512 * 1024 / 8];
 
-/// How many lines of it.
+/// Number of its lines that they read.
 static LINES: AtomicUsize = AtomicUsize::new(0);
 
-/// How often.
+/// Number of times that they read these lines.
 static LAPS: AtomicU64 = AtomicU64::new(1);
 
 fn read() {
@@ -73,10 +73,10 @@ fn read() {
 
 type Outcome = Result<TaskSet, TaskError>;
 
-/// How the tasks of the second processor ended.
+/// The result of the tasks of the second processor.
 static SECOND: InterruptLock<Option<Outcome>> = InterruptLock::new(None);
 
-/// Runs the tasks of this processor for so many seconds.
+/// Runs the tasks of this processor for `seconds`.
 fn run(on_second: bool, seconds: u64, idle: impl FnMut(Duration)) -> Outcome {
     let names = arguments::text("rt.second").unwrap_or(SECOND_TASKS);
     let mut shown = arguments::text("rt.names").unwrap_or_default().split(',');

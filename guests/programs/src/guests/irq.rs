@@ -18,7 +18,7 @@ const SGIS: u32 = 16;
 /// Private interrupts without a device, pended by software.
 const PPIS: [u32; 3] = [20, 21, 22];
 
-/// What the handler does besides taking a note.
+/// The action of the handler besides taking a note.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Action {
     Nothing,

@@ -31,7 +31,7 @@ const CHUNK: u64 = 10_000;
 /// Words copied between two looks at the time: a page.
 const PAGE: usize = PAGE_BYTES as usize / size_of::<u64>();
 
-/// Pages of one colour: nobody chooses.
+/// Pages of one colour: the guest does not choose.
 const UNCOLORED: Geometry = match Cache::new(4096, 1, 64) {
     Ok(cache) => match Geometry::new(cache, 4096, IndexBits::AbovePage) {
         Ok(geometry) => geometry,
@@ -40,11 +40,11 @@ const UNCOLORED: Geometry = match Cache::new(4096, 1, 64) {
     Err(_) => panic!("64 sets of one line"),
 };
 
-/// What all leeches have to know.
+/// The facts that all leeches have to know.
 struct Setup {
     take: &'static str,
     clock: Clock,
-    /// When the first of them begin, in ticks.
+    /// The time at which the first of them begin, in ticks.
     start: u64,
     /// For how long, in ticks; 0: for ever.
     each: u64,
@@ -61,7 +61,7 @@ fn all(take: &'static str) -> impl Iterator<Item = Leeches> {
     take.split(',').filter_map(|text| Leeches::parse(text).ok())
 }
 
-/// What the VCPU with this number takes, one after the other.
+/// Runs the leeches of the VCPU with this number, one after the other.
 fn run(data: &mut [u64], number: u64) {
     let Some(setup) = SETUP.get() else { return };
     sleep_until(setup.start);

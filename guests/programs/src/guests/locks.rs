@@ -35,7 +35,7 @@ use rt::sleep::sleep_until;
 use rt::time::Clock;
 use rt::{arguments, gic, interrupts, println, wait};
 
-/// How often each figure is measured.
+/// Number of times that each figure is measured.
 const RUNS: usize = 16;
 /// For how long `holder` has the resource each time.
 const HELD: Duration = Duration::from_millis(30);
@@ -88,7 +88,7 @@ const UNKNOWN: [u32; 12] = [
     u32::MAX,
 ];
 
-/// Tells what a call costs that has this result whatever its function is; returns how many had another one.
+/// Prints the cost of a call that has this result whatever its function is; returns the number of calls with another one.
 fn bench_calls(name: &str, expected: i64, calls: impl Iterator<Item = (u64, u64)>) -> u64 {
     let nop = baseline();
     let (mut min, mut max, mut faults) = (u64::MAX, 0, 0);
@@ -264,7 +264,7 @@ fn greedy() {
     wait::pause(TOO_LONG);
 }
 
-/// Asks until somebody else has the resource. Returns true if the guest waits then.
+/// Asks until another owner has the resource. Returns true if the guest waits then.
 fn line_up(bus: u64) -> bool {
     let mut waits = false;
     wait::until(PATIENCE, || {

@@ -2,7 +2,7 @@
 //!
 //! Boot arguments: `network.send` (0): how many frames it sends; `network.receive` (0): how many it waits for; `network.us`
 //! (100000): microseconds after which it ends; `network.hold` (0): 1 to go on until then; `network.gap_us` (100): time between
-//! two frames; `network.flood` (0): 1 to send without a pause until the end; `network.abuse` (0): so many microseconds it
+//! two frames; `network.flood` (0): 1 to send without a pause until the end; `network.abuse` (0): the microseconds for which it
 //! does with card and rings what no driver does, before all else, and `network.seed` (1) chooses what, `network.two` (0): 1 to do it on two VCPUs at once; `network.parts` (1): in
 //! how many buffers each frame is; `network.bytes` (0): data of each frame, 0 for all lengths; `network.deaf` (0): 1 to take no
 //! frame; `network.sleep` (0): 1 to execute nothing when all is sent; `network.end=reset`: the guest resets itself at the end,

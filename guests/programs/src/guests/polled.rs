@@ -2,7 +2,7 @@
 //!
 //! Boot arguments are those of `rt-tasks` on AArch64: `task0`, `task1`, ... ([`rt::program`]), of each processor that with the
 //! highest priority first; `tasks.start_ms` (1000): when the first period of tasks without offset begins, from the start of
-//! the first period of all servers; `tasks.ms` (1000): releases end so long after that.
+//! the first period of all servers; `tasks.ms` (1000): releases end this number of milliseconds after that.
 //!
 //! A resource that the description lets the VM open is shared; another one belongs to the processor whose tasks use it.
 //!
@@ -72,14 +72,14 @@ fn run() -> bool {
     }
 }
 
-/// Why tasks cannot run.
+/// The reason why tasks cannot run.
 enum Failure {
     Program(rt::program::NoProgram<'static>),
     Tasks(rt::taskset::TaskError),
     TooManyResources,
     /// A task uses a channel, of which there are none under KVM.
     Channel(&'static str),
-    /// A resource that belongs to no processor, and that nobody lets the VM share.
+    /// A resource that belongs to no processor, and that the description does not let the VM share.
     NotShared(&'static str),
     Late,
 }

@@ -50,7 +50,7 @@ fn counts(counters: &[AtomicU32; 2]) -> [u32; 2] {
     [counters[0].load(SeqCst), counters[1].load(SeqCst)]
 }
 
-/// What the second VCPU does until it is told to leave.
+/// The function of the second VCPU: it waits until it is told to leave.
 fn second(context: u64) {
     gic::enable(SGI);
     CONTEXT.store(context, SeqCst);
@@ -61,7 +61,7 @@ fn second(context: u64) {
     }
 }
 
-/// Returns whether `counters` come to be `expected` and stay so.
+/// Waits until `counters` are `expected`, at most for the limit, and returns them a millisecond later.
 fn settle(counters: &[AtomicU32; 2], expected: [u32; 2]) -> [u32; 2] {
     wait::until(LIMIT, || counts(counters) == expected);
     wait::pause(Duration::from_millis(1));

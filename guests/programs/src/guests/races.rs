@@ -31,13 +31,13 @@ use rt::{arguments, println};
 
 /// No timer is due, and no VCPU is to be interrupted by the device.
 const NONE: u64 = u64::MAX;
-/// What is not there after so many milliseconds is lost.
+/// The number of milliseconds after which an interrupt that has not come is lost.
 const LOST_AFTER_MS: u64 = 200;
 
 /// A counter for each VCPU.
 type Counters = [AtomicU32; CPUS_MAX];
 
-/// When the timer of each VCPU is due.
+/// The time at which the timer of each VCPU is due.
 static DUE: [AtomicU64; CPUS_MAX] = [const { AtomicU64::new(NONE) }; CPUS_MAX];
 /// Interrupts from the first to the second: sent, and got.
 static SENT: [Counters; CPUS_MAX] = [const { [const { AtomicU32::new(0) }; CPUS_MAX] }; CPUS_MAX];

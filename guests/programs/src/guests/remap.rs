@@ -30,7 +30,7 @@ const TOUCHES: usize = 64;
 /// Pages of the tasks.
 const TASKS: [usize; 6] = [256, 512, 1024, 2048, 4096, 8192];
 
-/// What the task that ran last found: ticks and result of a request, one that changes nothing, and a free.
+/// The findings of the task that ran last: ticks and result of a request, one that changes nothing, and a free.
 static FOUND: [[AtomicU64; 2]; 3] = [const { [const { AtomicU64::new(0) }; 2] }; 3];
 
 /// In the address space of a task.

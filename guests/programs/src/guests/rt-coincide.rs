@@ -1,4 +1,4 @@
-//! What fires at the same instant goes where it belongs.
+//! Interrupts and ends of budgets at the same instant go where they belong.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 #![deny(unsafe_code)]
 

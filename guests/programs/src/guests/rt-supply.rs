@@ -1,4 +1,4 @@
-//! How much processor time does a VCPU get?
+//! The processor time that a VCPU gets.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 #![deny(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! When does a VCPU lose its CPU, and get it back?
+//! The times at which a VCPU loses its CPU, and gets it back.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 #![deny(unsafe_code)]
 

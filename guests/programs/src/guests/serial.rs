@@ -2,9 +2,11 @@
 //!
 //! Boot arguments: `serial.send` (0): how many bytes it sends; `serial.receive` (0): how many it waits for;
 //! `serial.us` (100000): microseconds after which it ends; `serial.hold` (0): 1 to go on until then; `serial.wait_us` (0): it
-//! takes no bytes for so many microseconds, then it does for as long, and so on; `serial.flood` (0): 1 to
-//! write to all registers first, and then to some without a pause; `serial.leave` (0): so many pairs of bytes are sent by a second
-//! VCPU, which goes off after each, as in [`leave`]; `serial.all` (0): bytes are sent and received at so many lines without a
+//! takes no bytes for this number of microseconds, then it does for as long, and so on; `serial.flood` (0): 1 to
+//! write to all registers first, and then to some without a pause; `serial.leave` (0): the number of pairs of bytes that are sent
+//! by a second
+//! VCPU, which goes off after each, as in [`leave`]; `serial.all` (0): number of lines at which bytes are sent and received
+//! without a
 //! pause, as in [`all`]; `serial.line` (0): the line, counted from 0; `serial.end=reset`: the
 //! guest resets itself at the end.
 //!
@@ -37,7 +39,7 @@ static RECEIVED: AtomicU64 = AtomicU64::new(0);
 static WRONG: AtomicU64 = AtomicU64::new(0);
 /// The byte that comes next.
 static NEXT: AtomicU64 = AtomicU64::new(0);
-/// When the last even number came, and how much later the next number came at most, in ticks.
+/// The time at which the last even number came, and the longest time in ticks by which the next number came later.
 static EVEN: AtomicU64 = AtomicU64::new(0);
 static PAIR: AtomicU64 = AtomicU64::new(0);
 

@@ -7,10 +7,10 @@
 //! the loop was at work, is not among them. What two VMs tell that share a CPU, laid side by side, says
 //! how long it takes to switch between them.
 //!
-//! It ends after so many interruptions, or when there are none any more.
+//! It ends after the interruptions that `switch.samples` asks for, or when there are none any more.
 //!
-//! Boot arguments: `switch.samples` (64, at most 256); `switch.wait_ns` (0): if not 0, it waits so long with
-//! WFI, over and over, for an interrupt of its timer; `switch.held` (0, at most 3): so many interrupts it has
+//! Boot arguments: `switch.samples` (64, at most 256); `switch.wait_ns` (0): if not 0, it waits this number of nanoseconds with
+//! WFI, over and over, for an interrupt of its timer; `switch.held` (0, at most 3): number of interrupts that it has
 //! taken and does not end; `switch.timer` (0): if 1, that of its timer as well, not together with waits.
 //!
 //! ```text
@@ -27,7 +27,7 @@ use rt::{arguments, gic, println};
 
 /// Most samples.
 const SAMPLES_MAX: usize = 256;
-/// Turns of the loop that reads, some ten milliseconds, after which nobody else wants the CPU.
+/// Turns of the loop that reads, some ten milliseconds, after which no other VCPU wants the CPU.
 const TURNS_MAX: u32 = 500_000;
 /// Most software-generated interrupts that it holds.
 const HELD_MAX: u32 = 3;

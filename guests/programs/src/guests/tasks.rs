@@ -2,8 +2,8 @@
 //!
 //! Boot arguments: `task0`, `task1`, ... up to `task15`: the tasks ([`rt::program`]), of each processor that with
 //! the highest priority first; `tasks.start_ms` (1000): when the first period of tasks without offset begins, from the
-//! start of the first period of all servers, or of the guest where there are none; `tasks.ms` (1000): releases end
-//! so long after that; `tasks.order` (0,1,2,3): the processors by priority, for the guest's own mutexes.
+//! start of the first period of all servers, or of the guest where there are none; `tasks.ms` (1000): releases end this number of
+//! milliseconds after that; `tasks.order` (0,1,2,3): the processors by priority, for the guest's own mutexes.
 //!
 //! A resource that the hypervisor lets the VM open is shared between VMs. Others are the guest's own: of one
 //! processor if only tasks of one use it.
@@ -53,7 +53,7 @@ const KEYS: [&str; ALL_MAX] = [
 /// Processors are waited for at the end, which may have less time than the first one.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What all processors know.
+/// The facts that all processors know.
 struct Setup {
     programs: [Option<Program<'static>>; ALL_MAX],
     resources: [Option<(&'static str, Resource)>; RESOURCES_MAX],
@@ -68,7 +68,7 @@ type Outcome = Result<TaskSet, TaskError>;
 static OUTCOMES: InterruptLock<[Option<Outcome>; CPUS_MAX]> =
     InterruptLock::new([const { None }; CPUS_MAX]);
 
-/// What sections count.
+/// The counts of sections.
 struct Count {
     /// Not safe against two at a time, on purpose.
     unprotected: AtomicU64,
@@ -123,7 +123,7 @@ pub fn main() {
     println!("tasks: done");
 }
 
-/// Returns what the boot arguments say; otherwise tells why not.
+/// Returns the setup that the boot arguments describe; otherwise tells why there is none.
 fn set_up(clock: Clock) -> Option<Setup> {
     let mut programs = [None; ALL_MAX];
     for (place, key) in programs.iter_mut().zip(KEYS) {

@@ -7,7 +7,8 @@
 //! to the next, has its own numbers.
 //!
 //! Boot arguments: `torture.seed` (1), `torture.ms` (1000): how long, from the start of all servers on,
-//! `torture.stuck_ms` (40): who has not got on for so long is stuck, `torture.lost` (0; 1: VCPUs may take exceptions for ever,
+//! `torture.stuck_ms` (40): a VCPU that has not got on for this number of milliseconds is stuck, `torture.lost` (0; 1: VCPUs may
+//! take exceptions for ever,
 //! which stops the time of a QEMU that counts instructions).
 //!
 //! ```text
@@ -35,7 +36,7 @@ use rt::{arguments, gic, hypercall, println, psci};
 
 /// VCPUs that execute snippets: 1 and 2.
 const WILD: [usize; 2] = [1, 2];
-/// How often VCPU 0 prints.
+/// Time between two lines of VCPU 0.
 const PRINT_MS: u64 = 50;
 /// Snippets between two repairs of what takes long to repair.
 const REPAIR: u64 = 64;
@@ -85,7 +86,7 @@ fn memory_bytes() -> u64 {
     hypercall::vm_info(VmInfo::MemoryBytes).or_else(arguments::ram_bytes_of_tree).unwrap_or(0)
 }
 
-/// What a VCPU executes when it has been turned on for the `start`th time.
+/// The function of a VCPU that has been turned on for the `start`th time: it executes wild code.
 fn run_wild(start: u64) {
     cpu::mask_interrupts();
     let index = (cpu::index() - WILD[0]) % WILD.len();

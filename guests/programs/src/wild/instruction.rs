@@ -17,7 +17,7 @@ pub const fn read_system(register: System, t: u32) -> u32 {
     0xd520_0000 | fields(register) | t
 }
 
-/// `LDR Xt, <so many words further>`.
+/// `LDR Xt`, from an address `words` words further.
 pub const fn load_literal(t: u32, words: u32) -> u32 {
     0x5800_0000 | (words & 0x7_ffff) << 5 | t
 }
@@ -111,7 +111,7 @@ pub const ACCESSES: [u32; 41] = [
     0xbd00_0000, // STR S
 ];
 
-/// How many of [`ACCESSES`] a hypervisor can emulate from the syndrome.
+/// Number of [`ACCESSES`] that a hypervisor can emulate from the syndrome.
 pub const PLAIN_ACCESSES: usize = 18;
 
 #[cfg(test)]

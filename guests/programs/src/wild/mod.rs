@@ -20,7 +20,7 @@ use rt::random::Random;
 
 /// Most operations of a snippet.
 const OPERATIONS_MAX: u64 = 24;
-/// One operation of so many is likely to end the life of the VM.
+/// One of this number of operations is likely to end the life of the VM.
 const DEADLY: u64 = 20_000;
 
 /// A snippet by chance.
@@ -61,7 +61,7 @@ fn any_word(random: &mut Random, places: &Places) -> u32 {
     if accesses_memory && !places.may_get_lost { word ^ 1 << 25 } else { word }
 }
 
-/// What the hypervisor has to end the VM for, or what the code does not come back from.
+/// An operation for which the hypervisor has to end the VM, or from which the code does not come back.
 fn deadly(snippet: &mut Snippet, random: &mut Random, places: &Places) {
     match random.below(5) {
         0 => devices::nowhere(snippet, random, places),

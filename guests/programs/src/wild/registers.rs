@@ -18,7 +18,7 @@ const VITAL: [System; 5] = [
 /// ICC_SGI1R_EL1.
 const SGI1R: System = [3, 0, 12, 11, 5];
 const VECTORS: System = [3, 0, 12, 0, 0]; // VBAR_EL1
-/// Where guest physical addresses without anything are mapped.
+/// The virtual address at which guest physical addresses without anything are mapped.
 const NOWHERE: u64 = 8 << 30;
 
 /// ICC_BPR0_EL1 and ICC_BPR1_EL1: QEMU 10.0 ends itself (`bpr > 0`) when they get a multiple of 8.

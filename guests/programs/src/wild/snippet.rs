@@ -92,7 +92,7 @@ impl Snippet {
         4 * self.used as u64
     }
 
-    /// Returns what the registers hold at its start.
+    /// Returns the values of the registers at its start.
     pub fn registers(&self) -> &[u64; 31] {
         &self.registers
     }
@@ -107,7 +107,7 @@ impl Snippet {
         self.pstate
     }
 
-    /// Operations that were tried when it was left after so many bytes; 0 if that is not in it.
+    /// Operations that were tried when it was left after `bytes` bytes; 0 if that is not in it.
     pub fn reached(&self, bytes: u64) -> u64 {
         if bytes > self.bytes() {
             return 0;

@@ -8,15 +8,15 @@ use rt::random::Random;
 const ENTRY_AT: u32 = 10;
 const ENTRY: u32 = 11;
 const ADDRESS: u32 = 12;
-/// Where the tables of levels 2 and 3 that the code may change lie in its arena, and what they map.
+/// The offset of the tables of levels 2 and 3 that the code may change in its arena, and the window that they map.
 const TABLES: u64 = 0x3000;
 const WINDOW: u64 = 4 << 30;
 const TLBI_VMALLE1: [u32; 5] = [1, 0, 8, 7, 0];
 const TLBI_VMALLE1IS: [u32; 5] = [1, 0, 8, 3, 0];
-/// What an entry may have besides address and kind; normal memory, accessed, inner shareable.
+/// The attributes that an entry may have besides address and kind; normal memory, accessed, inner shareable.
 const ATTRIBUTES: u64 = 0xfff0_0000_0000_0ffc;
 const PLAIN: u64 = 0x704;
-/// Where data begin in an arena.
+/// The offset at which data begin in an arena.
 const DATA: u64 = 0x2_0000;
 
 /// Changes an entry, to something that translates or not, and uses it.
@@ -43,7 +43,7 @@ pub fn walk_nowhere(snippet: &mut Snippet, random: &mut Random, places: &Places)
     use_entry(snippet, random, places, Entry::Table, frame);
 }
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Entry {
     /// In a table of level 2: another table.

@@ -4,7 +4,7 @@ use abi::guest::{DOORBELL, GICD, GICR, UART};
 
 use rt::random::Random;
 
-/// Where this machine has what, as guest physical addresses.
+/// The places of things in this machine, as guest physical addresses.
 #[derive(Clone, Copy, Debug)]
 pub struct Places {
     /// The processor's own arena.
@@ -29,7 +29,7 @@ const DATA: u64 = 0x2_0000;
 const ARENA: u64 = 0x20_0000;
 /// Two pages of 64 KiB for each of three VCPUs.
 const GICR_BYTES: u64 = 0x6_0000;
-/// Where nothing is.
+/// An address at which nothing is.
 pub const HOLE: u64 = DOORBELL;
 
 impl Places {

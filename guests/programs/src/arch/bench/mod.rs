@@ -1,4 +1,4 @@
-//! What the measurement guest needs of the machine. It shares nothing with the library, so that it
+//! The parts of the machine that the measurement guest needs. It shares nothing with the library, so that it
 //! stays below 4 KiB: no MMU, no formatting, no data.
 
 mod measure;
@@ -23,7 +23,7 @@ const fn chosen(text: Option<&str>, default: u64) -> u64 {
 }
 
 unsafe extern "C" {
-    /// What [`crate::measurement_guest`] defines.
+    /// The function that [`crate::measurement_guest`] defines.
     fn bench_main(entry: u64);
 }
 
@@ -53,9 +53,9 @@ pub struct Parameters {
     pub gic_version: u32,
     /// A function that the hypervisor is to reject.
     pub hvc_function: u32,
-    /// What is written to `GICD_ISENABLER1`; 2 is INTID 33.
+    /// The value that is written to `GICD_ISENABLER1`; 2 is INTID 33.
     pub isenabler_value: u32,
-    /// How often each figure is measured.
+    /// Number of times that each figure is measured.
     pub runs: u32,
 }
 

@@ -9,7 +9,7 @@ use programs::sweep::{NotASweep, Sweep};
 use rt::arch::CPUS_MAX;
 use rt::arguments::{number, text};
 
-/// How a task reads its working set.
+/// The order in which a task reads its working set.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Pattern {
     /// Line by line through a random cycle.
@@ -30,7 +30,7 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// How a task gets its colours.
+/// The way in which a task gets its colours.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Via {
     /// The guest chooses pages by their colour in the (virtual) cache.
@@ -51,7 +51,7 @@ impl fmt::Display for Via {
     }
 }
 
-/// Where the co-runners run.
+/// The VCPUs on which the co-runners run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Where {
     /// Each on a VCPU of its own, from VCPU 1 on.
@@ -72,7 +72,7 @@ impl fmt::Display for Where {
 /// A task that reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader {
-    /// How it reads.
+    /// The order in which it reads.
     pub pattern: Pattern,
     /// Its colours; `None` for all.
     pub colors: Option<ColorSet>,
@@ -80,30 +80,30 @@ pub struct Reader {
     pub kib: Sweep,
 }
 
-/// What the guest is to do.
+/// The work of the guest.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
     /// The task that is measured.
     pub victim: Reader,
     /// The others.
     pub corunner: Reader,
-    /// How many of them there are.
+    /// The number of co-runners.
     pub corunners: usize,
-    /// Where they run.
+    /// The VCPUs on which they run.
     pub place: Where,
-    /// How all of them get their colours.
+    /// The way in which all of them get their colours.
     pub via: Via,
     /// Rounds that are not measured, for each size.
     pub warm_up: u64,
     /// Rounds that are measured, for each size; 0: for ever, and not measured.
     pub rounds: u64,
-    /// How often a round reads the working set.
+    /// Number of times that a round reads the working set.
     pub laps: u64,
-    /// How long a thread runs at a stretch.
+    /// The time for which a thread runs at a stretch.
     pub quantum: Duration,
     /// Seed of the random cycles.
     pub seed: u64,
-    /// Whether measured rounds leave trace marks.
+    /// True if measured rounds leave trace marks.
     pub marks: bool,
 }
 

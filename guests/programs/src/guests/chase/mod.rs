@@ -29,10 +29,10 @@ use rt::arch::{CPUS_MAX, secondary};
 use rt::coloring::{Memory, MemoryError, NoColors, Task, geometry};
 use rt::{println, psci, round_robin, wait};
 
-/// How long co-runners may take to end.
+/// The time that co-runners may take to end.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Why nothing is measured.
+/// The reason why nothing is measured.
 enum Problem {
     Argument(arguments::BadArgument),
     NoColors(NoColors),
@@ -59,7 +59,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Pages of one colour: nobody chooses.
+/// Pages of one colour: the guest does not choose.
 const UNCOLORED: Geometry = match Cache::new(4096, 1, 64) {
     Ok(cache) => match Geometry::new(cache, 4096, IndexBits::AbovePage) {
         Ok(geometry) => geometry,

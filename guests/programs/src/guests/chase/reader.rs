@@ -1,4 +1,4 @@
-//! What victim and co-runners do: they read their working set, round by round.
+//! The work of victim and co-runners: they read their working set, round by round.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
@@ -15,7 +15,7 @@ use rt::random::Random;
 use rt::statistics::Summary;
 use rt::time::Clock;
 
-/// What all tasks of this run have to know.
+/// The facts that all tasks of this run have to know.
 #[derive(Debug)]
 pub struct Setup {
     /// The boot arguments.

@@ -1,4 +1,4 @@
-//! What all cases use: the colours of the VM, memory, and looks at where frames are.
+//! The parts that all cases use: the colours of the VM, memory, and looks at where frames are.
 
 use core::sync::atomic::Ordering::SeqCst;
 

@@ -62,7 +62,7 @@ pub fn writer(bench: &mut Bench, checks: &mut Checks) -> Option<()> {
 }
 
 static ASKING: InterruptLock<Option<(Tables, [u64; 2])>> = InterruptLock::new(None);
-/// How the second VCPU's requests ended: done, busy, otherwise.
+/// The ends of the second VCPU's requests: done, busy, otherwise.
 static ENDS: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
 static LAST: AtomicI64 = AtomicI64::new(0);
 

@@ -12,7 +12,7 @@ use rt::arch::tables::{Granule, Tables, Use};
 use rt::arch::user::{self, Routine};
 use rt::hypercall;
 
-/// What the page says at EL1.
+/// The answers of the page at EL1.
 pub fn kernel(bench: &mut Bench, checks: &mut Checks) -> Option<()> {
     let doorbell = bench.doorbell;
     for what in [VmInfo::VcpuCount, VmInfo::Colors, VmInfo::ExtraColors, VmInfo::PoolFree] {

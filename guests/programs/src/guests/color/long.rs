@@ -1,5 +1,5 @@
-//! Long work of the hypervisor, over and over: for those who watch what it does to others. Not
-//! among the cases that run by default. `rounds=` says how often (100).
+//! Long work of the hypervisor, over and over: for observers of its effect on others. Not
+//! among the cases that run by default. `rounds=` is the number of rounds (100).
 
 use abi::hypercall::VmInfo;
 

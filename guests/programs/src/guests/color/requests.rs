@@ -1,4 +1,4 @@
-//! What a request moves, and what it leaves alone.
+//! The pages that a request moves, and those that it leaves alone.
 
 use abi::hypercall::Error;
 use policy::color::ColorSet;

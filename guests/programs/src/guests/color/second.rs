@@ -17,7 +17,7 @@ const BEAT: Duration = Duration::from_micros(50);
 
 /// The second VCPU is to end its work.
 static STOP: AtomicBool = AtomicBool::new(false);
-/// How often it has done its work.
+/// The number of times that it has done its work.
 static ROUNDS: AtomicU64 = AtomicU64::new(0);
 
 /// One round of work: gets its number, from 0.

@@ -1,4 +1,4 @@
-//! The serial port on which closed guests ask: the hypervisor has to find out who it was.
+//! The serial port on which closed guests ask: the hypervisor has to find out which task asked.
 
 use core::time::Duration;
 
@@ -19,9 +19,9 @@ const DR: usize = 0x00;
 const FR: usize = 0x18;
 const RXFE: u32 = 1 << 4;
 
-/// The hypervisor looks for 10 ms who waits.
+/// The hypervisor looks for 10 ms which task waits.
 const LONG_ENOUGH: Duration = Duration::from_millis(12);
-/// How often a task looks for the answer: for far more than 10 ms.
+/// Number of times that a task looks for the answer: for far more than 10 ms.
 const LOOKS: u64 = 1_000_000;
 
 const LINE_MAX: usize = 32;
@@ -33,7 +33,7 @@ impl Port {
         text.bytes().for_each(|byte| self.0.write8(DR, byte));
     }
 
-    /// Returns what the hypervisor has said.
+    /// Returns the answer of the hypervisor.
     fn read<'l>(&self, line: &'l mut [u8; LINE_MAX]) -> &'l str {
         let mut length = 0;
         while self.0.read32(FR) & RXFE == 0 && length < LINE_MAX {
@@ -80,7 +80,7 @@ impl Process {
         self.port.write("\n");
     }
 
-    /// Busy-waits at EL0; returns whether there is an answer.
+    /// Busy-waits at EL0; returns true if there is an answer.
     fn wait(&self) -> Result<bool, Fault> {
         let arguments = [Self::PORT + FR as u64, RXFE.into(), LOOKS, 0];
         let left = user::run(&self.tables, Self::CODE, Routine::WaitForZero, arguments);
@@ -104,7 +104,7 @@ fn port(case: &str) -> Option<Port> {
     port
 }
 
-/// A task that asks and busy-waits at EL0 gets its colours; without one, nobody does.
+/// A task that asks and busy-waits at EL0 gets its colours; without one, no task does.
 pub fn serial(bench: &mut Bench, checks: &mut Checks) -> Option<()> {
     let Some(port) = port("serial") else { return Some(()) };
     let process = Process::new(bench, port, 8)?;

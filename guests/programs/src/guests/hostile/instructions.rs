@@ -36,7 +36,7 @@ pub fn smc(case: &str) {
     println!("hostile: {case} survived");
 }
 
-/// An instruction of an extension that nobody has here.
+/// An instruction of an extension that no VM has here.
 pub fn streaming(case: &str) {
     let outcome = probe::start_streaming().map(|()| 0);
     println!("hostile: {case} survived {}", Outcome(outcome));

@@ -11,7 +11,7 @@ use rt::interrupts::VIRTUAL_TIMER;
 use rt::time::Clock;
 use rt::{arguments, gic, interrupts, println};
 
-/// How long each wait is.
+/// The length of each wait.
 const WAIT: Duration = Duration::from_millis(5);
 const CPU_SUSPEND: u64 = 0xc400_0001;
 
@@ -24,7 +24,7 @@ fn over(_intid: u32, _frame: &mut Frame) {
     counter::stop();
 }
 
-/// Returns how many waits it takes until the virtual timer fires, whose interrupt is masked.
+/// Returns the number of waits until the virtual timer fires, whose interrupt is masked.
 fn waits_for_timer(wait: impl Fn()) -> u64 {
     interrupts::set_handler(VIRTUAL_TIMER, over);
     gic::enable(VIRTUAL_TIMER);

@@ -1,4 +1,5 @@
-//! What no driver does with a network card: random descriptors, circles, indices that jump, rings and buffers where nothing
+//! Abuse of a network card that no driver commits: random descriptors, circles, indices that jump, rings and buffers where
+//! nothing
 //! is, registers written at any time, and resets at every step.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -21,7 +22,7 @@ static END: AtomicU64 = AtomicU64::new(0);
 static GOES_ON: AtomicBool = AtomicBool::new(false);
 static BESIDE: AtomicU64 = AtomicU64::new(0);
 
-/// Does such things on two processors at the same time. Returns how many, on each.
+/// Does such things on two processors at the same time. Returns the number of such things, on each.
 pub fn run_on_two(card: &mut Card, memory: &mut Arena, seed: u64, end: u64) -> (u64, u64) {
     END.store(end, Relaxed);
     GOES_ON.store(true, Relaxed);
@@ -52,7 +53,7 @@ fn beside(page: u64) {
     GOES_ON.store(false, Relaxed);
 }
 
-/// Does such things until this time. Returns how many.
+/// Does such things until this time. Returns the number of such things.
 pub fn run(card: &mut Card, memory: &mut Arena, seed: u64, end: u64) -> u64 {
     let mut random = Random::new(seed);
     let spare = memory.allocate(SPARE, 4096).map_or(0, ram::address);

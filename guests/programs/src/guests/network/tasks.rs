@@ -14,10 +14,10 @@ use super::CARD;
 
 /// From now to the first release.
 const LEAD: Duration = Duration::from_millis(1);
-/// What a job of `control` executes.
+/// The instructions that a job of `control` executes.
 const CONTROL: u64 = 100_000;
 
-/// How many frames a job of `net` sends, and how many bytes of data each has.
+/// The number of frames that a job of `net` sends, and the bytes of data of each.
 static BATCH: AtomicU64 = AtomicU64::new(0);
 static BYTES: AtomicU64 = AtomicU64::new(0);
 /// The shortest and the longest time of the store after which EL2 sends them, in ticks.

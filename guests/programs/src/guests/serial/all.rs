@@ -13,7 +13,7 @@ use rt::serial::Port;
 /// Bytes that are sent to each line, or read from it, one after the other.
 const BYTES: u64 = 48;
 
-/// What it reads: more than the last-level cache holds, a line of 64 bytes each.
+/// The memory that it reads: more than the last-level cache holds, a line of 64 bytes each.
 const BYTES_READ: u64 = 2 << 20;
 const LINE_WORDS: usize = 8;
 /// Lines that it reads each time.

@@ -13,7 +13,8 @@ use super::line;
 const SECOND: usize = 1;
 /// From one pair to the next.
 const PAIR_NS: u64 = 400_000;
-/// When the VCPU goes off after the first byte of the first pair, and by how much later for each further one.
+/// The time at which the VCPU goes off after the first byte of the first pair, and the time by which it does so later for each
+/// further one.
 const LEAVES_NS: u64 = 15_000;
 const LATER_NS: u64 = 80;
 

@@ -164,7 +164,7 @@ pub fn ring(_: u64) -> bool {
 
 /// The ends of two serial lines: to a VM that executes, and to one that waits.
 static LINES: Once<[Option<Port>; 2]> = Once::new();
-/// One byte for so many attacks, so that there is always something to tell, and room for it.
+/// Number of attacks for each byte, so that there is always something to tell, and room for it.
 const BYTE_EVERY: u64 = 64;
 
 /// Finds them.

@@ -1,4 +1,4 @@
-//! What one VCPU can do to the interrupts of another one.
+//! The attacks of one VCPU on the interrupts of another one.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -17,7 +17,7 @@ fn bit(intid: u32) -> u32 {
     1 << (intid % 32)
 }
 
-/// Returns where [`gic::route`] finds a VCPU.
+/// Returns the affinity by which [`gic::route`] finds a VCPU.
 const fn affinity(vcpu: usize) -> u64 {
     vcpu as u64
 }
@@ -142,7 +142,7 @@ pub fn reads_spi(number: u64) -> bool {
     true
 }
 
-/// Routes it to nobody who runs, and back to the sibling.
+/// Routes it to no VCPU that runs, and back to the sibling.
 pub fn router(number: u64) -> bool {
     gic::route(UART, affinity(if number.is_multiple_of(2) { SIBLING + 2 } else { SIBLING }));
     true
@@ -165,7 +165,7 @@ pub fn device(number: u64) -> bool {
     true
 }
 
-/// Routes it to the sibling, and then to nobody.
+/// Routes it to the sibling, and then to no VCPU.
 pub fn device_of_nobody() {
     device_of_sibling();
     gic::route(alarm::INTID, affinity(99));

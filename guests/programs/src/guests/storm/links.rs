@@ -26,7 +26,7 @@ const LOOK_EVERY: u64 = 64;
 /// The cards, each with how often something was done with it, and their registers, of which others know, too.
 static DRIVERS: [Mutex<Option<(Card, u64)>>; CARDS] = [const { Mutex::new(None) }; CARDS];
 static PAGES: [Once<Registers>; CARDS] = [const { Once::new() }; CARDS];
-/// How many there are.
+/// The number of cards.
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
 /// Finds the cards and starts them.

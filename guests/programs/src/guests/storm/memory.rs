@@ -13,7 +13,7 @@ const GICD_TYPER: usize = 0x4;
 
 static FREE: InterruptLock<Option<Arena>> = InterruptLock::new(None);
 
-/// Finds RAM that nobody has touched.
+/// Finds RAM that no VCPU has touched.
 pub fn take() {
     let arena = arguments::ram_bytes_of_tree().and_then(Arena::take);
     if arena.is_none() {

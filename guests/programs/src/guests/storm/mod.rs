@@ -39,10 +39,10 @@ use rt::{arguments, gic, hypercall, print, println, psci, sleep};
 /// The VCPU on the victim's processor.
 const SIBLING: usize = 1;
 
-/// How often attackers did it, and how many are done.
+/// The number of attacks, and of the attackers that are done.
 static TIMES: AtomicU64 = AtomicU64::new(0);
 static DONE: AtomicU32 = AtomicU32::new(0);
-/// How often the sibling did its part.
+/// The number of times that the sibling did its part.
 static SIBLING_TIMES: AtomicU64 = AtomicU64::new(0);
 
 /// Tick of the counter when the servers started.
@@ -50,7 +50,7 @@ fn start() -> u64 {
     hypercall::vm_info(VmInfo::ServersStart).unwrap_or(0)
 }
 
-/// The tick so many milliseconds after that.
+/// The tick `milliseconds` after the start of the servers.
 fn after_start(milliseconds: u64) -> u64 {
     start() + Clock::of_machine().ticks(milliseconds * 1_000_000)
 }
@@ -81,7 +81,7 @@ fn attack(mode: &Mode) -> u64 {
     times
 }
 
-/// What VCPUs from 2 on do.
+/// The work of VCPUs from 2 on.
 fn attack_too(mode: u64) {
     if let Some(mode) = MODES.get(mode as usize) {
         TIMES.fetch_add(attack(mode), Relaxed);

@@ -8,7 +8,7 @@ use rt::arch::cpu;
 pub struct Mode {
     /// Its name in boot arguments.
     pub name: &'static str,
-    /// What the sibling does.
+    /// The part of the sibling.
     pub sibling: Sibling,
     /// Done once, before the sibling starts.
     pub prepare: fn(),
@@ -28,7 +28,7 @@ const fn mode(
 /// Nothing to prepare.
 fn nothing() {}
 
-/// Work that concerns nobody.
+/// Work that concerns no other VCPU.
 fn burn(_: u64) -> bool {
     cpu::burn(1000);
     true

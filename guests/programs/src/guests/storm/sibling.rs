@@ -13,10 +13,10 @@ use rt::{gic, psci, wait};
 const LIMIT: Duration = Duration::from_millis(100);
 /// The shortest sleep.
 const NAP_NS: u64 = 1_000;
-/// How long the sibling dozes: long enough for kicks that change nothing.
+/// The time for which the sibling dozes: long enough for kicks that change nothing.
 const DOZE_NS: u64 = 6_000;
 
-/// What the sibling does.
+/// The part of the sibling.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Sibling {
     /// It waits for interrupts that it cannot take.

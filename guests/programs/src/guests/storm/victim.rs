@@ -22,7 +22,7 @@ use rt::{arguments, println};
 /// Instructions of a chunk.
 const CHUNK: u64 = 1_000;
 
-/// What it does again and again.
+/// The work that it does again and again.
 struct Work {
     resource: Option<u64>,
     every: u64,

@@ -13,12 +13,12 @@ use super::ALL_MAX;
 /// Bytes of a message: the counter when its data was read.
 const BYTES: usize = 8;
 
-/// What a task receives and sends.
+/// The channels through which a task receives and sends.
 struct Link {
     from: Option<Reader<'static>>,
     to: Option<Writer<'static>>,
     bell: Option<Bell>,
-    /// When the data of the last message was read; none came yet: nothing.
+    /// The time at which the data of the last message was read; none came yet: nothing.
     received: Option<u64>,
     /// The same of the last job that has finished.
     used: Option<u64>,
