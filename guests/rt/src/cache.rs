@@ -13,7 +13,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As it is printed.
+    /// The name of the contents, as it is printed.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Data => "data",

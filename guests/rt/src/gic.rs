@@ -30,9 +30,9 @@ const SPENDSGIR: usize = 0xf20;
 /// The way in which a device signals an interrupt.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Trigger {
-    /// By holding the line until it has been served.
+    /// The device holds the line until it has been served.
     Level,
-    /// By a pulse.
+    /// The device sends a pulse.
     Edge,
 }
 

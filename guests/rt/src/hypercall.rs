@@ -20,7 +20,7 @@ fn call(function: u32, x1: u64, x2: u64) -> i64 {
     hvc(function.into(), [x1, x2, 0, 0, 0, 0, 0])[0] as i64
 }
 
-/// Finds out whether this is Bulkhead and what it offers. Without Bulkhead, nothing is offered.
+/// Asks whether the hypervisor is Bulkhead, and for the features that it offers. Without Bulkhead, nothing is offered.
 pub fn detect() {
     let is_bulkhead =
         try_hvc(CALL_UID.into()).is_ok_and(|words| words.map(|word| word as u32) == UID);

@@ -14,7 +14,7 @@ pub type Handler = fn(u32, &mut Frame);
 
 const INTIDS: usize = 96;
 
-/// Those of each processor: none waits for another one, which may not run.
+/// The handlers of each processor: none waits for another one, which may not run.
 static HANDLERS: [InterruptLock<[Option<Handler>; INTIDS]>; CPUS_MAX] =
     [const { InterruptLock::new([None; INTIDS]) }; CPUS_MAX];
 

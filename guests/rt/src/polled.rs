@@ -19,9 +19,9 @@ pub struct Part {
 /// A resource that tasks use one at a time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Resource {
-    /// Of tasks of one processor: number, below `policy::lock::RESOURCES_MAX`.
+    /// A resource of tasks of one processor: its number, below `policy::lock::RESOURCES_MAX`.
     Local(usize),
-    /// Of tasks of several processors or VMs: number, as it was opened.
+    /// A resource of tasks of several processors or VMs: its number, as it was opened.
     Shared(u64),
 }
 
@@ -203,7 +203,7 @@ mod tests {
     use crate::taskset::Parameters;
     use crate::time::Clock;
 
-    /// Time passes only by what is done.
+    /// A machine whose time passes only in its calls.
     #[derive(Default)]
     struct Machine {
         now: u64,

@@ -61,7 +61,7 @@ pub(crate) struct Scheduler {
 /// Instructions between two looks at the time while a task executes.
 const STRIDE: u64 = 32;
 
-/// That of each processor.
+/// The scheduler of each processor.
 static SCHEDULERS: [InterruptLock<Option<Scheduler>>; CPUS_MAX] =
     [const { InterruptLock::new(None) }; CPUS_MAX];
 

@@ -32,11 +32,11 @@ const TOO_OFTEN: i64 = Error::TooOften as i64;
 /// A resource that tasks use one at a time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Resource {
-    /// Of tasks of one processor: number, below `policy::lock::RESOURCES_MAX`.
+    /// A resource of tasks of one processor: its number, below `policy::lock::RESOURCES_MAX`.
     Local(u8),
-    /// Of tasks of several processors of this guest: number, below [`mutexes::MUTEXES_MAX`].
+    /// A resource of tasks of several processors of this guest: its number, below [`mutexes::MUTEXES_MAX`].
     Own(u8),
-    /// Of tasks of VMs: number from [`open`].
+    /// A resource of tasks of VMs: its number from [`open`].
     Shared(u8),
 }
 

@@ -10,7 +10,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of an empty series.
+    /// The summary of an empty series.
     pub const fn new() -> Self {
         Self { count: 0, sum: 0, min: u64::MAX, max: 0 }
     }

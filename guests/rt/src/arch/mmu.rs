@@ -49,7 +49,7 @@ pub const DEVICE: u64 = ACCESSED;
 /// Normal memory, write-back and inner shareable.
 pub const NORMAL: u64 = ACCESSED | 1 << 2 | 3 << 8;
 const UNCACHED: u64 = ACCESSED | 2 << 2 | 2 << 8;
-/// Not writable.
+/// Bit of an entry: the memory is not writable.
 pub const READ_ONLY: u64 = 1 << 7;
 pub(super) const EL1_NO_EXECUTE: u64 = 1 << 53;
 /// EL0 executes nothing there.

@@ -41,7 +41,7 @@ pub(super) static STACKS: Stacks = unsafe { core::mem::zeroed() };
 pub(super) const FAULT_END: usize = offset_of!(Stacks, fault) + size_of::<Guarded<PAGE>>();
 /// End of the first processor's handler stack, counted from the start of [`STACKS`].
 pub(super) const HANDLER_END: usize = offset_of!(Stacks, cpus) + offset_of!(Cpu, thread);
-/// From the end of a processor's handler stack to the end of its thread stack.
+/// Distance from the end of a processor's handler stack to the end of its thread stack.
 pub(super) const THREAD_FROM_HANDLER: usize = size_of::<Cpu>() - offset_of!(Cpu, thread);
 
 /// End of the handler stack of processor `cpu`.

@@ -1,4 +1,4 @@
-//! From the first instruction to `main`.
+//! The way from the first instruction to `main`.
 
 use core::arch::global_asm;
 use core::ops::Range;

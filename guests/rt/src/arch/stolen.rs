@@ -10,10 +10,10 @@ use crate::hypercall;
 use crate::time::Clock;
 
 const PV_TIME_ST: u64 = 0xC500_0021;
-/// From the start of a VCPU's record to the nanoseconds in it.
+/// Offset of the nanoseconds in a VCPU's record.
 const STOLEN: u64 = 8;
 
-/// For each processor where its nanoseconds are, 0 if nowhere.
+/// The address of the nanoseconds of each processor, 0 if there is none.
 static PLACES: [AtomicU64; CPUS_MAX] = [const { AtomicU64::new(0) }; CPUS_MAX];
 /// Address of the first record, and where it is mapped.
 static WINDOW: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];

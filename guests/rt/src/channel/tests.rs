@@ -144,7 +144,7 @@ fn numbers_go_on_after_a_restart_within_open() {
     }
 }
 
-/// Against a list of what was sent: a reader gets all that is still there, in order, and knows how
+/// Compared with a list of the messages sent, a reader gets all that are still there, in order, and knows how
 /// many it lost.
 #[test]
 fn a_reader_gets_what_is_there_and_knows_what_it_lost() {
