@@ -30,15 +30,15 @@ const LEAST: usize = 100;
 /// Numbers of instructions.
 #[derive(Debug, Default)]
 struct Costs {
-    /// From the last look at the clock of a VCPU whose budget ended to the first one of the next VCPU.
+    /// Times from the last look at the clock of a VCPU whose budget ended to the first one of the next VCPU.
     budget_ends: Vec<i64>,
-    /// From the last look of a VCPU that was preempted to the first mark of the one that preempted it.
+    /// Times from the last look of a VCPU that was preempted to the first mark of the one that preempted it.
     preempts: Vec<i64>,
-    /// From the last mark of a VCPU that blocked to the first look of the next one.
+    /// Times from the last mark of a VCPU that blocked to the first look of the next one.
     blocks: Vec<i64>,
     /// Times of executions beyond the budget that was left.
     overruns: Vec<i64>,
-    /// From the time at which a VCPU wanted to wake up to its first mark, beside a VCPU that ran and on an idle CPU.
+    /// Times from the one at which a VCPU wanted to wake up to its first mark, beside a VCPU that ran and on an idle CPU.
     wakes_busy: Vec<i64>,
     wakes_idle: Vec<i64>,
     /// The mean of the two calls at the ends of a critical section.
@@ -84,7 +84,7 @@ struct Turn {
     marks: Vec<(i64, u64)>,
     /// It blocked.
     blocked: bool,
-    /// Nothing ran before.
+    /// True if nothing ran before.
     from_idle: bool,
 }
 

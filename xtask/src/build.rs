@@ -75,7 +75,7 @@ pub fn run(workspace: &Workspace, parts: &[Part]) -> Result<()> {
     Ok(())
 }
 
-/// For the compiler: the image is smaller than 1 MiB, so that one instruction reaches all of it.
+/// An option of the compiler: the image is smaller than 1 MiB, so that one instruction reaches all of it.
 const CODE_MODEL: &str = "-Ccode-model=tiny";
 
 fn hypervisor(workspace: &Workspace) -> Result<()> {
@@ -89,7 +89,7 @@ pub fn marked_hypervisor(workspace: &Workspace) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Not in one command with the guests: cargo would give both the features that either of them asks for.
+/// Compiles the hypervisor, not in one command with the guests: cargo would give both the features that either of them asks for.
 fn compile_hypervisor(workspace: &Workspace, features: &[&str], path: &Path) -> Result<()> {
     let mut command = Toolchain::chosen(workspace)?.cargo("rustc");
     command.current_dir(workspace.root()).args(["--package", HYPERVISOR, "--bins"]).args(features);

@@ -106,9 +106,9 @@ fn execute(workspace: &Workspace, options: &Options) -> Result<u8> {
 
 /// The end of a run.
 pub enum Run {
-    /// By itself: the files `stdout`, `stderr` and `trace`, and the exit status.
+    /// The run ended by itself: the files `stdout`, `stderr` and `trace`, and the exit status.
     Over(Results),
-    /// By this signal.
+    /// This signal ended the run.
     Signal(usize),
 }
 

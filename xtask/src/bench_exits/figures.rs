@@ -1,4 +1,4 @@
-//! The figures: what they are called, what they may be, and what others have.
+//! The figures: their names, their limits, and the values that others have.
 
 use anyhow::{Context, Result};
 
@@ -50,7 +50,7 @@ impl Unit {
 pub struct Figure {
     /// The row with the measurement; a stable name.
     pub key: &'static str,
-    /// For people.
+    /// The name for people.
     pub name: &'static str,
     /// The unit in which it counts.
     pub unit: Unit,
@@ -240,7 +240,7 @@ const FIGURES: &[Figure] = &[
     },
 ];
 
-/// A figure with what was measured.
+/// A figure and its measurements.
 #[derive(Debug)]
 pub struct Judged {
     /// The figure.

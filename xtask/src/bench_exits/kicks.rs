@@ -45,7 +45,7 @@ const SWITCH: &str = "load_registers";
 const SAMPLES_LEAST: usize = 16;
 const SWITCHES_LEAST: usize = 4;
 const CONSOLES_LEAST: usize = 1;
-/// So many interrupts at first, until the VCPU waits as it is to.
+/// Number of interrupts at first, until the VCPU waits as it is to.
 const FIRST: usize = 16;
 
 /// The numbers that were found.

@@ -14,7 +14,7 @@ use crate::workspace::Workspace;
 pub const STOP: &str = "overflow";
 /// Row from the renewal of a budget until the guest goes on.
 pub const RESUME: &str = "replenishment";
-/// Row of what the VCPU has beyond its budget when that is noticed: cycles, which are instructions.
+/// Row of the part beyond its budget that the VCPU has when that is noticed: cycles, which are instructions.
 pub const OVERSHOOT: &str = "overshoot";
 
 /// Waits for an interrupt.

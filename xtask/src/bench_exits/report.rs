@@ -6,7 +6,7 @@ use super::figures::{Judged, PEERS, Unit};
 
 const HEADINGS: [&str; 5] = ["measurement", "min", "max", "limit", "verdict"];
 
-/// For a terminal.
+/// The report for a terminal.
 pub fn text(results: &[Judged], repeat: u32) -> String {
     let rows: Vec<Vec<String>> =
         std::iter::once(headings()).chain(results.iter().map(cells)).collect();
@@ -34,7 +34,7 @@ pub fn text(results: &[Judged], repeat: u32) -> String {
     text
 }
 
-/// For docs/figures.md.
+/// The report for docs/figures.md.
 pub fn markdown(results: &[Judged]) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let headings = headings();
@@ -45,7 +45,7 @@ pub fn markdown(results: &[Judged]) -> String {
     text
 }
 
-/// For programs.
+/// The report for programs.
 pub fn json(results: &[Judged], repeat: u32) -> Value {
     let figures: Vec<Value> = results
         .iter()

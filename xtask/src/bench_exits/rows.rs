@@ -9,7 +9,7 @@ use super::range::Range;
 /// The text that the console puts before the guest's lines, which themselves start with `bench: `.
 const LABEL: &str = "[bench] bench: ";
 
-/// Row of what lies between reset and the guest's first instruction.
+/// Row of the interval between reset and the guest's first instruction.
 pub const ENTRY: &str = "entry";
 
 /// Measurements by name.

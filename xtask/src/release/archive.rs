@@ -26,7 +26,7 @@ pub enum Source {
 pub type Files = BTreeMap<String, Source>;
 
 pub struct Archive {
-    /// Without `.tar.gz`.
+    /// The name without `.tar.gz`.
     pub name: String,
     pub files: Files,
 }
