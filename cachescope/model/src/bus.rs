@@ -55,8 +55,8 @@ pub struct Transfer {
 }
 
 impl Bus {
-    /// A bus that needs `occupancy` cycles for a line; with 0 it never makes
-    /// anyone wait.
+    /// A bus that needs `occupancy` cycles for a line; with 0 it makes no
+    /// CPU wait.
     pub fn new(occupancy: u64, cpus: usize) -> Self {
         Self {
             occupancy,

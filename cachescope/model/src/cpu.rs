@@ -1,4 +1,4 @@
-//! One CPU: what it did, and its clock.
+//! One CPU: its counts, and its clock.
 
 use serde::Serialize;
 

@@ -28,7 +28,7 @@ pub struct Hierarchy {
     owners: Owners,
     tally: Tally,
     line_shift: u32,
-    /// From line number to page number.
+    /// Shift from a line number to a page number.
     color_shift: u32,
     color_mask: u64,
     l1_hit: u64,
@@ -49,7 +49,7 @@ pub struct Hierarchy {
 pub struct Request {
     /// CPU that makes it.
     pub cpu: usize,
-    /// On whose account.
+    /// The owner on whose account the access goes.
     pub who: Owner,
     /// Number of the line: physical address / line bytes.
     pub line: u64,
@@ -211,8 +211,8 @@ impl Hierarchy {
         }
     }
 
-    /// Puts a line into the last-level cache. What has to go is written to
-    /// memory without anyone waiting for it, but the bus is in use for it.
+    /// Puts a line into the last-level cache. The line that has to go is written to
+    /// memory without a CPU that waits for it, but the bus is in use for it.
     fn fill(&mut self, cpu: usize, who: Owner, line: u64, dirty: bool, now: u64) {
         let Some(victim) = self.last_of(cpu).fill(line, dirty) else {
             return;

@@ -44,7 +44,7 @@ impl LineOperation {
     }
 }
 
-/// PRFM (literal, unsigned offset, register offset) and PRFUM.
+/// Returns true if the instruction is PRFM (literal, unsigned offset, register offset) or PRFUM.
 const fn prefetches(word: u32) -> bool {
     word & 0xff00_0000 == 0xd800_0000
         || word & 0xffc0_0000 == 0xf980_0000

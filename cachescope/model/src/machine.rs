@@ -59,7 +59,7 @@ pub struct Machine {
     pace: Pace,
     /// The hypervisor's, of each CPU.
     paths: Vec<Path>,
-    /// Of its counters of memory traffic.
+    /// The limits of its counters of memory traffic.
     limits: Vec<Limit>,
     /// True if the block runs at the hypervisor's level.
     privileged: bool,
@@ -256,7 +256,7 @@ impl Machine {
         self.paths[cpu].longest()
     }
 
-    /// On whose account the CPU whose block runs accesses an address.
+    /// The owner on whose account the CPU whose block runs accesses an address.
     #[inline]
     fn payer(&self, address: u64) -> Owner {
         match self.account {

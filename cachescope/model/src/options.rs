@@ -62,9 +62,9 @@ pub struct Options {
     pub time: GuestTime,
     /// Interval of the time series.
     pub bin: Duration,
-    /// From when on is counted.
+    /// The first instruction that is counted.
     pub start: Start,
-    /// In which format tables are written.
+    /// The format in which tables are written.
     pub format: Format,
     /// Whose memory is whose.
     pub owners: Owners,
@@ -84,7 +84,7 @@ impl Options {
     /// Reads arguments `key=value`; `read` gives the text of a file.
     ///
     /// # Errors
-    /// The first argument that cannot be used, and what was expected.
+    /// The first argument that cannot be used, and a description of the expected ones.
     pub fn parse<'a>(
         arguments: impl IntoIterator<Item = &'a str>,
         read: impl Fn(&Path) -> io::Result<String>,

@@ -7,7 +7,7 @@ use thiserror::Error;
 /// Pages in which memory is given away, in bytes.
 pub const PAGE: u64 = 4096;
 
-/// In the entry of a page: no cache takes lines of it.
+/// Bit in the entry of a page: no cache takes lines of it.
 const UNCACHED: u8 = 1 << 7;
 
 /// Most owners, with the hypervisor and [`Owner::UNOWNED`].
@@ -47,13 +47,13 @@ pub struct Owners {
 /// The reason why memory cannot be given to an owner.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 pub enum OwnersError {
-    /// Not whole pages.
+    /// The range is not made of whole pages.
     #[error("{0:#x}+{1:#x}: expected start and size to be multiples of 4 KiB, and a size above 0")]
     Unaligned(u64, u64),
     /// Too high.
     #[error("{0:#x}+{1:#x}: expected the range to end at or below 0x{ADDRESS_END:x}")]
     TooHigh(u64, u64),
-    /// It belongs to someone else.
+    /// The memory belongs to another owner.
     #[error(
         "{address:#x} belongs to \"{first}\" and cannot belong to \"{second}\" too; memory that VMs share needs a name of its own, such as vm=shared:..."
     )]
@@ -98,7 +98,7 @@ impl Owners {
     ///
     /// # Errors
     /// If the range is not made of whole pages below [`ADDRESS_END`], or a page
-    /// of it is someone else's.
+    /// of it belongs to another owner.
     pub fn give(&mut self, owner: Owner, start: u64, size: u64) -> Result<(), OwnersError> {
         let range = pages(start, size)?;
         for address in range.clone().step_by(PAGE as usize) {

@@ -5,7 +5,7 @@ use crate::Duration;
 /// Size and ways of a cache; the line is an option of its own.
 #[derive(Clone, Copy)]
 pub struct Shape {
-    /// In bytes.
+    /// The size in bytes.
     pub size: u64,
     /// Lines of a set.
     pub ways: u32,

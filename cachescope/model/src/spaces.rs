@@ -25,7 +25,7 @@ pub struct Spaces {
 #[derive(Clone, Debug, Default)]
 struct Place {
     space: u64,
-    /// In cycles, as all times here.
+    /// The time since which it is there, in cycles, as all times here.
     since: u64,
     /// The time that is past, by task.
     past: HashMap<Task, u64>,

@@ -1,4 +1,4 @@
-//! From when on is counted.
+//! The start of counting.
 
 /// The first instruction of a run that the model sees. The part of the run before it leaves
 /// no trace: caches are empty then, all counts and clocks are zero.

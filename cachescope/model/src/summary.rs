@@ -72,7 +72,7 @@ pub struct Model {
     pub time: &'static str,
     /// Interval of the time series.
     pub bin_ns: u64,
-    /// From when on was counted: guest or boot.
+    /// The start of counting: guest or boot.
     pub start: &'static str,
 }
 
@@ -132,7 +132,7 @@ pub struct Evictions {
     pub cross_by_accessor: u64,
     /// Those of a line whose owner is not the owner of the line that came.
     pub cross_by_line: u64,
-    /// Of whose lines, and why.
+    /// The evictions that owners suffered, and the reasons.
     pub suffered: Vec<Suffered>,
     /// Names of rows and columns.
     pub owners: Vec<String>,

@@ -116,7 +116,7 @@ impl Totals {
 }
 
 impl Tally {
-    /// Nothing counted yet.
+    /// A tally in which nothing is counted yet.
     pub fn new(owners: usize, colors: usize) -> Self {
         Self {
             owners,

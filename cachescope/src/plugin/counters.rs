@@ -23,7 +23,7 @@ const UNLIMITED: u64 = 1 << 63;
 pub struct Counters {
     /// Known when the hypervisor has asked for the first counter.
     qemu: Option<(GuestMemory, Interrupts)>,
-    /// By CPU.
+    /// The counters by CPU.
     counters: Vec<Option<Counter>>,
 }
 

@@ -12,7 +12,7 @@ use super::symbol::{Cpu, symbol};
 
 /// Finds the running CPU, and makes it give way to the next.
 pub enum CurrentCpu {
-    /// There is only one, number 0, which need not give way to anybody.
+    /// There is only one, number 0, which need not give way to another one.
     Single,
     /// One of several, or one that has to look after its timers.
     OneOf(OneOf),

@@ -32,7 +32,7 @@ const READ_REGISTERS: qemu_plugin_cb_flags = qemu_plugin_cb_flags::QEMU_PLUGIN_C
 struct Instruction {
     handle: *mut qemu_plugin_insn,
     word: u32,
-    /// With the register of the address.
+    /// The operation on a line, with the register of the address.
     operation: Option<(LineOperation, u32)>,
 }
 

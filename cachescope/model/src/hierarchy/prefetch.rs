@@ -15,7 +15,7 @@ const PAGE: u64 = 4096;
 pub(super) struct Prefetcher {
     /// The line that its private cache missed last.
     last: u64,
-    /// From the one before to it, in lines.
+    /// The distance from the line before to it, in lines.
     stride: i64,
     /// Misses in a row with that stride.
     misses: u32,

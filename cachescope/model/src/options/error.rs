@@ -40,7 +40,7 @@ pub enum OptionError {
         /// Ways of the cache.
         ways: u32,
     },
-    /// Memory cannot be given to someone.
+    /// Memory cannot be given to an owner.
     #[error("{key}={value}: {source}")]
     Owners {
         /// The option.

@@ -32,12 +32,12 @@ impl Table {
         Self { name, columns: Vec::new() }
     }
 
-    /// With one more column of numbers.
+    /// The table with one more column of numbers.
     pub fn numbers(self, name: &'static str, values: impl Iterator<Item = u64>) -> Self {
         self.with(name, Values::Numbers(values.collect()))
     }
 
-    /// With one more column of numbers, some of which are not known.
+    /// The table with one more column of numbers, some of which are not known.
     pub fn maybe_numbers(
         self,
         name: &'static str,
@@ -46,7 +46,7 @@ impl Table {
         self.with(name, Values::MaybeNumbers(values.collect()))
     }
 
-    /// With one more column of names.
+    /// The table with one more column of names.
     pub fn names<'a>(self, name: &'static str, values: impl Iterator<Item = &'a str>) -> Self {
         self.with(name, Values::Names(values.map(String::from).collect()))
     }
