@@ -33,7 +33,7 @@ const PAIRS: [(Source, Source); 6] = [
     (Source::Other, Source::Device),
 ];
 
-/// So far from the instant, each tick is met.
+/// The distance from the instant up to which each tick is met.
 const NEAR: i64 = 100;
 /// The distance in ticks between trials that are further away.
 const STEP: i64 = 9;

@@ -11,7 +11,7 @@ pub struct Leeches {
     pub count: usize,
     /// The resource that each of them takes.
     pub kind: Kind,
-    /// For how long each sleeps after a round.
+    /// The time for which each sleeps after a round.
     pub sleep: Duration,
 }
 

@@ -18,7 +18,7 @@ pub mod arch;
 #[cfg(all(target_os = "none", target_arch = "aarch64"))]
 pub mod checks;
 
-/// As [`rt::guest!`], for the guest that measures exits.
+/// The same as [`rt::guest!`], for the guest that measures exits.
 #[cfg(not(target_os = "none"))]
 #[macro_export]
 macro_rules! measurement_guest {

@@ -22,7 +22,7 @@ impl fmt::Display for NotASweep<'_> {
 }
 
 impl Sweep {
-    /// Just this size; 0 is taken as 1.
+    /// Only this size; 0 is taken as 1.
     pub const fn only(size: u64) -> Self {
         let size = if size == 0 { 1 } else { size };
         Self { first: size, last: size, step: 1 }

@@ -49,9 +49,9 @@ const BLOCK_BYTES: u64 = 2 << 20;
 pub const ARENA_BYTES: u64 = BLOCK_BYTES;
 /// Virtual address that wild code maps itself.
 pub const WINDOW: u64 = 4 * GIB;
-/// Added to addresses of the second GiB by code at EL0.
+/// Number that code at EL0 adds to addresses of the second GiB.
 pub const USER: u64 = 5 * GIB;
-/// Added to addresses of the first GiB by code at EL0.
+/// Number that code at EL0 adds to addresses of the first GiB.
 pub const USER_DEVICES: u64 = 6 * GIB;
 /// The virtual address at which guest physical addresses from 2 GiB on are mapped.
 pub const NOWHERE: u64 = 7 * GIB;

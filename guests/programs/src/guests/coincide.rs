@@ -37,7 +37,7 @@ use rt::{arguments, println, wait};
 /// Seconds between two instants: enough for budgets that last a second to be whole again, after the
 /// runner has set the alarm too.
 const SPACING: u64 = 4;
-/// So many seconds before it rings, the alarm is set.
+/// Number of seconds by which the alarm is set before it rings.
 const ALARM_AHEAD: u32 = 2;
 /// Instructions after which a busy VCPU looks at the time.
 const LOOK_EVERY: u64 = 32;

@@ -45,10 +45,10 @@ const TASKS: [Task; 5] = [
     task("plan", 40, 1, |_| cpu::burn(2_000_000)),
 ];
 
-/// Those of the second processor if nothing else is said.
+/// The tasks of the second processor if the boot arguments name none.
 const SECOND_TASKS: &str = "sense,plan";
 
-/// From the start of the tasks to their first release.
+/// The time from the start of the tasks to their first release.
 const LEAD: Duration = Duration::from_millis(1);
 
 /// Words of a line of the cache.

@@ -46,11 +46,11 @@ struct Setup {
     clock: Clock,
     /// The time at which the first of them begin, in ticks.
     start: u64,
-    /// For how long, in ticks; 0: for ever.
+    /// The time for which they take something, in ticks; 0: for ever.
     each: u64,
 }
 
-/// Set before the first leech begins.
+/// The setup, which is there before the first leech begins.
 static SETUP: Once<Setup> = Once::new();
 /// The buffers of leeches that are still to begin.
 static TASKS: InterruptLock<[Option<Task>; CPUS_MAX]> =

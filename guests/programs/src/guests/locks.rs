@@ -37,13 +37,13 @@ use rt::{arguments, gic, interrupts, println, wait};
 
 /// Number of times that each figure is measured.
 const RUNS: usize = 16;
-/// For how long `holder` has the resource each time.
+/// The time for which `holder` has the resource each time.
 const HELD: Duration = Duration::from_millis(30);
 /// Later than `holder` has begun.
 const LATER: Duration = Duration::from_millis(10);
-/// For how long `greedy` is in its sections.
+/// The time for which `greedy` is in its sections.
 const TOO_LONG: Duration = Duration::from_millis(20);
-/// From one time at which `patient` asks to the next.
+/// The time from one request of `patient` to the next.
 const SHORTLY: Duration = Duration::from_micros(100);
 /// Longest wait for an interrupt.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -71,8 +71,8 @@ const ROWS: [&str; 8] = [
     "gcs_finish",
 ];
 
-/// Functions that do not exist, one for each way to see that: behind Bulkhead's own, of each owner who has some,
-/// of others, and what is none at all.
+/// Functions that do not exist, one for each way to see that: behind Bulkhead's own, of each owner that has some,
+/// of others, and numbers that are no function at all.
 const UNKNOWN: [u32; 12] = [
     0xc600_000e,
     0xc600_ffff,

@@ -49,7 +49,7 @@ pub fn main() {
     }
 }
 
-/// The tasks, and what is wrong with a text that describes none.
+/// The tasks, and the error of a text that describes none.
 fn programs() -> impl Iterator<Item = Result<Program<'static>, rt::program::NoProgram<'static>>> {
     KEYS.into_iter().filter_map(arguments::text).map(Program::parse)
 }

@@ -21,7 +21,7 @@ const SECOND: usize = 1;
 const SECOND_AFFINITY: u64 = 1;
 /// No machine has this one.
 const NO_AFFINITY: u64 = 0x00ff_ffff;
-/// In RAM, but no code: for calls that must be refused for another reason.
+/// An address in RAM, but without code: for calls that must be refused for another reason.
 const ENTRY: u64 = RAM_BASE as u64 + 0x1000;
 const SGI: u32 = 5;
 

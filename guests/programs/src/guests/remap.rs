@@ -1,4 +1,4 @@
-//! `rt-remap`: what it costs to map a page when it is first touched, and to give a task colours
+//! `rt-remap`: the costs of mapping a page when it is first touched, and of giving a task colours
 //! (vColoring), counted in ticks of the virtual counter as `rt-bench` does, in the same lines.
 //!
 //! ```text
@@ -33,7 +33,7 @@ const TASKS: [usize; 6] = [256, 512, 1024, 2048, 4096, 8192];
 /// The findings of the task that ran last: ticks and result of a request, one that changes nothing, and a free.
 static FOUND: [[AtomicU64; 2]; 3] = [const { [const { AtomicU64::new(0) }; 2] }; 3];
 
-/// In the address space of a task.
+/// Makes requests in the address space of a task.
 fn requests(_: &mut [u64], colors: u64) {
     for (found, colors) in FOUND.iter().zip([colors, colors, 0]) {
         let (ticks, result) = hvc_with(COLOR_REQUEST, [colors, 0]);

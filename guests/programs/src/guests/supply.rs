@@ -1,4 +1,4 @@
-//! `rt-supply`: how much processor time does a VCPU get, and when? Seen from inside.
+//! `rt-supply`: the processor time that a VCPU gets, and the times at which it gets it. Seen from inside.
 //!
 //! It reads the counter again and again. Where two readings are further apart than `supply.gap_ns`, the
 //! VCPU was stopped in between: what lies between two gaps is a burst.

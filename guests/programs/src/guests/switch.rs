@@ -1,4 +1,4 @@
-//! `rt-switch`: when does a VCPU lose its CPU, and when does it get it back? To the instruction, on
+//! `rt-switch`: the times at which a VCPU loses its CPU, and gets it back. To the instruction, on
 //! machines where an instruction is a tick.
 //!
 //! It reads the counter without pause, each time with one instruction. Where two readings are further

@@ -70,7 +70,7 @@ static OUTCOMES: InterruptLock<[Option<Outcome>; CPUS_MAX]> =
 
 /// The counts of sections.
 struct Count {
-    /// Not safe against two at a time, on purpose.
+    /// A count that is not safe against two at a time, on purpose.
     unprotected: AtomicU64,
     sections: AtomicU64,
     inside: AtomicU64,
@@ -231,7 +231,7 @@ fn run(setup: &Setup) {
     OUTCOMES.with(|outcomes| outcomes[cpu::index()] = Some(outcome));
 }
 
-/// Of a place without a task.
+/// The parameters of a place without a task.
 const IDLE: Parameters = Parameters {
     name: "",
     period: Duration::ZERO,

@@ -60,7 +60,7 @@ pub const STORE: u32 = 0xf900_0000;
 /// `LDR Xt, [Xn]`.
 pub const LOAD: u32 = 0xf940_0000;
 
-/// An access to memory at `Xn`, with registers for what it needs more.
+/// An access to memory at `Xn`, with the registers that it needs besides.
 pub const fn access(form: u32, n: u32, t: u32) -> u32 {
     form | n << 5 | t
 }

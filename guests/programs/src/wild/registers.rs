@@ -68,7 +68,7 @@ pub fn lose_control(snippet: &mut Snippet, random: &mut Random, places: &Places)
     snippet.push(ISB);
 }
 
-/// Executes what is not there, with or without exception vectors.
+/// Branches to an address at which nothing is, with or without exception vectors.
 pub fn go_nowhere(snippet: &mut Snippet, random: &mut Random) {
     snippet.set(VALUE, (NOWHERE + random.below(1 << 30)) & !0x7ff);
     if random.below(2) == 0 {

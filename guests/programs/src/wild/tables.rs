@@ -46,11 +46,11 @@ pub fn walk_nowhere(snippet: &mut Snippet, random: &mut Random, places: &Places)
 /// The kind of an entry.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Entry {
-    /// In a table of level 2: another table.
+    /// Another table, in a table of level 2.
     Table,
-    /// In a table of level 2: 2 MiB.
+    /// A block of 2 MiB, in a table of level 2.
     Block,
-    /// In a table of level 3.
+    /// A page, in a table of level 3.
     Page,
 }
 

@@ -9,15 +9,15 @@ use rt::random::Random;
 pub struct Places {
     /// The processor's own arena.
     pub arena: u64,
-    /// That of the other one.
+    /// The arena of the other processor.
     pub other: u64,
     /// First address behind RAM.
     pub end_of_ram: u64,
     /// The page on which this VM asks for colours, if it may.
     pub doorbell: Option<u64>,
-    /// Added to addresses of arenas, as the code sees them.
+    /// The number that code adds to addresses of arenas.
     pub alias: u64,
-    /// Added to addresses of devices.
+    /// The number that code adds to addresses of devices.
     pub device_alias: u64,
     /// Code may take exceptions whose vectors cannot be fetched, for ever. Where QEMU counts instructions
     /// (`-icount`), the time of all processors stands still then.

@@ -32,7 +32,7 @@ pub fn baseline() -> u64 {
     timed!("nop",)
 }
 
-/// HVC with this function and two arguments; also what it returns.
+/// HVC with this function and two arguments; returns the time and the result of the call.
 #[inline(never)]
 pub fn hvc_with(function: u32, [first, second]: [u64; 2]) -> (u64, u64) {
     let result;
@@ -45,7 +45,7 @@ pub fn hvc_with(function: u32, [first, second]: [u64; 2]) -> (u64, u64) {
     (ticks, result)
 }
 
-/// SMC with this function and no arguments; also what it returns.
+/// SMC with this function and no arguments; returns the time and the result of the call.
 #[inline(never)]
 pub fn smc(function: u32) -> (u64, u64) {
     let result;
@@ -121,7 +121,7 @@ pub fn enable_timer_interrupt() {
     unsafe { asm!("dsb sy", "isb", options(nostack)) }
 }
 
-/// From the time that the virtual timer is set to until the first instruction of the handler; `None`
+/// The time from the one that the virtual timer is set to until the first instruction of the handler; `None`
 /// if there was no interrupt.
 #[inline(never)]
 pub fn timer() -> Option<u64> {

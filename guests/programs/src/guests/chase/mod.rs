@@ -1,4 +1,4 @@
-//! `rt-chase`: how long it takes to read a working set, alone and beside others that read theirs.
+//! `rt-chase`: the time of reading a working set, alone and beside others that read theirs.
 //!
 //! The victim is the *latency* task of vCache, section 6.1: it follows a chain of lines in random order
 //! (`chase.pattern=chase`); or it reads them in order, as the benchmark of XvIso, section V

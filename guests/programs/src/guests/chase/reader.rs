@@ -24,7 +24,7 @@ pub struct Setup {
     pub line_bytes: usize,
 }
 
-/// Set before the first task runs.
+/// The setup, which is there before the first task runs.
 pub static SETUP: Once<Setup> = Once::new();
 /// Co-runners that have read their working set once, or were refused.
 pub static READY: AtomicUsize = AtomicUsize::new(0);

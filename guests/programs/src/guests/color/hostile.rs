@@ -13,7 +13,7 @@ use rt::arch::tables::{Granule, Tables, Use};
 use rt::arch::user::{self, Routine};
 
 const TABLE: u64 = 0b11;
-/// At the last level: a page that EL0 may read, with its access flag.
+/// An entry at the last level: a page that EL0 may read, with its access flag.
 const USER_PAGE: u64 = TABLE | 1 << 6 | 1 << 10;
 
 /// A first table whose entries name itself.

@@ -69,7 +69,7 @@ pub fn invalid(bench: &mut Bench, checks: &mut Checks) -> Option<()> {
     Some(())
 }
 
-/// Only pages that are present, accessible from EL0, and RAM.
+/// Requests move only pages that are present, accessible from EL0, and RAM.
 pub fn present_user_ram(bench: &mut Bench, checks: &mut Checks) -> Option<()> {
     let tables = Tables::new(&mut bench.arena, Granule::Kib4)?;
     let [user, kernel, absent] =

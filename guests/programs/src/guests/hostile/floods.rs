@@ -1,4 +1,4 @@
-//! As much as possible of what is allowed.
+//! Floods of actions that are allowed.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use core::time::Duration;

@@ -12,7 +12,7 @@ use rt::{arguments, println, records};
 
 use super::CARD;
 
-/// From now to the first release.
+/// The time from now to the first release.
 const LEAD: Duration = Duration::from_millis(1);
 /// The instructions that a job of `control` executes.
 const CONTROL: u64 = 100_000;

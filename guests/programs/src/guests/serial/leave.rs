@@ -11,7 +11,7 @@ use super::line;
 
 /// The second VCPU.
 const SECOND: usize = 1;
-/// From one pair to the next.
+/// The time from one pair to the next.
 const PAIR_NS: u64 = 400_000;
 /// The time at which the VCPU goes off after the first byte of the first pair, and the time by which it does so later for each
 /// further one.
@@ -25,7 +25,7 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// So many.
+    /// A number of pairs, none of which is sent.
     pub fn new(all: u64) -> Self {
         Self { sent: 0, all }
     }

@@ -61,7 +61,7 @@ pub fn find_for_short() {
     find(DATA_MIN, 1);
 }
 
-/// Does something with the card whose turn it is, which has been used so often before.
+/// Does something with the card whose turn it is: `act` gets the card, and the number of its uses before.
 fn with_card(number: u64, act: impl FnOnce(&mut Card, u64)) -> bool {
     let Some(turn) = number.checked_rem(COUNT.load(Relaxed)) else { return false };
     match DRIVERS[turn as usize].try_lock().as_deref_mut() {

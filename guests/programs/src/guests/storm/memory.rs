@@ -7,7 +7,7 @@ use rt::arch::ram::Arena;
 use rt::arch::{cpu, mmio::GICD};
 use rt::{arguments, println};
 
-/// Below all RAM and channels, above all devices.
+/// An address below all RAM and channels, above all devices.
 const NOTHING: u64 = 0x2000_0000;
 const GICD_TYPER: usize = 0x4;
 

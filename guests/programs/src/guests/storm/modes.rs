@@ -1,4 +1,4 @@
-//! The storms: what is done, and what the sibling does meanwhile.
+//! The storms: the attacks, and the part of the sibling meanwhile.
 
 use super::sibling::Sibling::{self, Attacks, Busy, Dozes, Naps, Off, Takes, Unstarted, Waits};
 use super::{calls, interrupts, links, memory};
@@ -10,9 +10,9 @@ pub struct Mode {
     pub name: &'static str,
     /// The part of the sibling.
     pub sibling: Sibling,
-    /// Done once, before the sibling starts.
+    /// The preparation, which is done once, before the sibling starts.
     pub prepare: fn(),
-    /// Done again and again, with a number that counts from 0; returns true if it took place.
+    /// The attack, which is done again and again, with a number that counts from 0; returns true if it took place.
     pub attack: fn(u64) -> bool,
 }
 
@@ -25,7 +25,7 @@ const fn mode(
     Mode { name, sibling, prepare, attack }
 }
 
-/// Nothing to prepare.
+/// The preparation of storms that need none.
 fn nothing() {}
 
 /// Work that concerns no other VCPU.

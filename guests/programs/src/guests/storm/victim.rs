@@ -1,4 +1,4 @@
-//! The victim: how much of its work does a VCPU get done?
+//! The victim: the part of its work that a VCPU gets done.
 //!
 //! Boot arguments: `storm.start_ms` (30): when the first window begins, after the start of the first period of all servers;
 //! `storm.windows` (1), and how long each is: `storm.window_ms` (50): whole periods of the server, or what is in a window depends
