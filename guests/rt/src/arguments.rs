@@ -140,7 +140,7 @@ fn page(node: &FdtNode<'static>) -> Option<u64> {
     node.reg().ok()??.next()?.address().ok()
 }
 
-/// The interrupt of a device. The binding of the GIC: a shared interrupt, its number, how it comes.
+/// The interrupt of a device. The binding of the GIC: a shared interrupt, its number, its trigger.
 fn shared_interrupt(node: &FdtNode<'static>) -> Option<u32> {
     let interrupts = node.property("interrupts")?;
     let number = interrupts.value().get(4..8)?;

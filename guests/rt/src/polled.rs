@@ -67,7 +67,7 @@ struct Job {
     left: Option<u64>,
 }
 
-/// Runs all jobs of the tasks of `set`, and returns when they are complete. `part` returns what jobs of a task do, one part
+/// Runs all jobs of the tasks of `set`, and returns when they are complete. `part` returns the parts of jobs of a task, one part
 /// after the other; a part that a task cannot enter, because its resource is refused or lost, is left out.
 pub fn run(
     set: &mut TaskSet,

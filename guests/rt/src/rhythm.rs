@@ -1,4 +1,4 @@
-//! A timer interrupt at absolute times, and how late each one came.
+//! A timer interrupt at absolute times, and the lateness of each one.
 
 use crate::arch::lock::InterruptLock;
 use crate::arch::{Frame, counter, cpu};

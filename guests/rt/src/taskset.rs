@@ -156,7 +156,7 @@ impl TaskSet {
     }
 
     /// Releases the next job that is due at `now` and not yet released; call until it returns `None`.
-    /// Returns the task, and whether its job can run (`false`: an overrun).
+    /// Returns the task, and true if its job can run (`false`: an overrun).
     pub fn release(&mut self, now: u64) -> Option<(usize, bool)> {
         let (clock, start, end) = (self.clock, self.start, self.end);
         let due = |task: &Task| task.next_release <= now && task.next_release < end;
@@ -180,7 +180,7 @@ impl TaskSet {
     }
 
     /// The bell rang at `now`: releases a job of the task that it releases, if there is one and the
-    /// releases have not ended. Returns the task, and whether its job can run now (`false`: it follows
+    /// releases have not ended. Returns the task, and true if its job can run now (`false`: it follows
     /// the current one); `None` if there is nothing to release.
     pub fn ring(&mut self, now: u64) -> Option<(usize, bool)> {
         if !(self.start..self.end).contains(&now) {

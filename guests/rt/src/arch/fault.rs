@@ -61,7 +61,7 @@ impl core::fmt::Display for Fault {
     }
 }
 
-/// By processor: whether a fault is expected, and the last that was.
+/// For each processor, true if a fault is expected, and the last expected one.
 static EXPECTED: [AtomicBool; CPUS_MAX] = [const { AtomicBool::new(false) }; CPUS_MAX];
 static CAUGHT: [[AtomicU64; 3]; CPUS_MAX] = [const { [const { AtomicU64::new(0) }; 3] }; CPUS_MAX];
 

@@ -131,7 +131,7 @@ pub enum Window {
 
 const WINDOW: usize = 8;
 
-/// Maps the GiB around `address` (below 2^40) at a place of its own; returns where `address` is.
+/// Maps the GiB around `address` (below 2^40) at a place of its own; returns the place of `address`.
 pub fn open_window(address: u64, window: Window) -> u64 {
     let (slot, attributes) = match window {
         Window::ReadWrite => (WINDOW, UNCACHED | NO_EXECUTE),

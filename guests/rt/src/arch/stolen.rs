@@ -15,7 +15,7 @@ const STOLEN: u64 = 8;
 
 /// The address of the nanoseconds of each processor, 0 if there is none.
 static PLACES: [AtomicU64; CPUS_MAX] = [const { AtomicU64::new(0) }; CPUS_MAX];
-/// Address of the first record, and where it is mapped.
+/// Address of the first record, and the address at which it is mapped.
 static WINDOW: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
 /// Finds what the hypervisor tells this processor, if it does. The first processor calls this before
@@ -37,7 +37,7 @@ pub fn find() {
     PLACES[cpu::index()].store(place, Relaxed);
 }
 
-/// Words of the page with the records of all processors, and how many are not zero although they are no
+/// Words of the page with the records of all processors, and the number of those that are not zero although they are no
 /// nanoseconds; `None` if there is no such page.
 pub fn used_words() -> Option<(usize, usize)> {
     const WORDS: usize = 4096 / 8;

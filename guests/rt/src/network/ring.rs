@@ -124,7 +124,7 @@ impl Ring {
         (self.words[(USED / 8) as usize].load(SeqCst) >> 16) as u16
     }
 
-    /// Finds a chain that was returned: its first descriptor, and how many bytes were written.
+    /// Finds a chain that was returned: its first descriptor, and the number of bytes that were written.
     pub(super) fn returned(&mut self) -> Option<(u16, u32)> {
         if self.used() == self.found {
             return None;
@@ -154,7 +154,7 @@ impl Ring {
         self.set(AVAILABLE + 4 + 2 * u64::from(index % RING), 2, first.into());
     }
 
-    /// Writes how many chains are available.
+    /// Writes the number of chains that are available.
     pub fn set_index(&self, index: u16) {
         fence(SeqCst);
         self.set(AVAILABLE + 2, 2, index.into());
