@@ -23,7 +23,7 @@ pub struct Linux {
     modules: &'static [&'static str],
     /// Name of the folder in the cache.
     folder: &'static str,
-    /// About how much is downloaded, in MB.
+    /// Approximate size of the download, in MB.
     megabytes: u32,
 }
 

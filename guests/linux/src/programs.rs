@@ -15,7 +15,7 @@ use crate::{debian, elf, file};
 pub struct Programs {
     /// Name of their folder in the cache.
     folder: &'static str,
-    /// About how much is downloaded, in MB.
+    /// Approximate size of the download, in MB.
     megabytes: u32,
     /// The packages, and what is taken out of them besides shared libraries: a program, or
     /// a folder with all that is in it.
