@@ -20,7 +20,7 @@ const OFFSETS: [i64; 3] = [50_150_000, 50_850_000, 51_700_000];
 const PERIOD: i64 = 2_030_000;
 /// Number of bits of the clock in values of marks of `rt-busy`.
 const CLOCK_BITS: u32 = 40;
-/// The task with a critical section, and how long its jobs execute.
+/// The task with a critical section, and the execution time of its jobs.
 const LATE: (u8, i64) = (2, 20_000);
 /// The limit for gaps between two VCPUs, and for what an execution takes beyond its budget.
 const SWITCH_MAX: i64 = 12_000;
@@ -45,7 +45,7 @@ struct Costs {
     locks: Vec<i64>,
 }
 
-/// Runs the system, and prints what it costs.
+/// Runs the system, and prints the costs.
 pub fn run(workspace: &Workspace) -> Result<()> {
     let path = workspace.build("bench-kvm.trace");
     let options = host_x86::Options {

@@ -25,7 +25,7 @@ pub fn run(mut command: Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs a command, which says itself what goes wrong; returns what it prints.
+/// Runs a command, which reports its errors itself; returns its output.
 pub fn output(mut command: Command) -> Result<Vec<u8>> {
     command.stderr(Stdio::inherit());
     let output = command.output().with_context(|| format!("cannot start {}", line(&command)))?;

@@ -32,7 +32,7 @@ const INPUT_SECONDS: u32 = 5;
 /// Most memory, in MiB.
 const MEMORY_MIB: u32 = 1024;
 
-/// Start of the line in libFuzzer's statistics that tells how many inputs it has tried.
+/// Start of the line in libFuzzer's statistics that tells the number of inputs that it has tried.
 const INPUTS_LINE: &str = "stat::number_of_executed_units:";
 /// Examples to start from, for every target.
 const SEEDS: &[&str] = &["crates/import/tests/files", "fuzz/seeds", "systems"];

@@ -150,7 +150,7 @@ impl Program {
         function.filter(move |(_, step)| ends(step)).map(|(at, _)| at + 4)
     }
 
-    /// Follows all ways from these entry points; returns how many reads were found, and those that come too early.
+    /// Follows all ways from these entry points; returns the number of reads that were found, and those that come too early.
     fn check(&self, entries: impl IntoIterator<Item = State>) -> (usize, BTreeSet<u64>) {
         // For each function and state at its start: the states in which it returns. Grows until nothing changes.
         let mut ends: BTreeMap<State, BTreeSet<bool>> = BTreeMap::new();
