@@ -1,6 +1,5 @@
 //! The parts that guests of examples and tests share. `src/guests/rt-NAME.rs` is a program, and its module `NAME` does the work,
-//! with the
-//! library [`rt`] as any other guest does.
+//! with the library [`rt`] as any other guest does.
 
 #![cfg_attr(target_os = "none", no_std)]
 // Allowed for what touches the machine, and nowhere else.

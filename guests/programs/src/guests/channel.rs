@@ -1,7 +1,7 @@
 //! `rt-channel`: sends and receives messages through channels, in an exact rhythm.
 //!
 //! Boot arguments: `channel.send`, `channel.receive`: names of channels, one of each or none;
-//! `channel.beats` (100): how often it does so; `channel.us` (1000): microseconds between two times;
+//! `channel.beats` (100): number of times that it does so; `channel.us` (1000): microseconds between two times;
 //! `channel.bytes` (64): bytes of a message, a multiple of 8 from 16 to 1024; `channel.newest` (0):
 //! 1 to receive the newest message each time, in place of all; `channel.try` (0): 1 to store into the
 //! channel that is received, as device and as normal memory, and to where there is no bell for the guest, which has to fail; `channel.rings` (0): how

@@ -14,7 +14,7 @@ use rt::arch::{cache, call, counter, cpu};
 use rt::cache::Shape;
 use rt::{arguments, println};
 
-/// Nanoseconds between two looks at how many VCPUs have shown theirs.
+/// Nanoseconds between two looks at the number of VCPUs that have shown theirs.
 const LOOK: u64 = 1_000_000;
 
 /// VCPUs that have shown theirs.

@@ -72,8 +72,8 @@ fn note(intid: u32, _frame: &mut Frame) {
     });
 }
 
-/// Calls `pend` with interrupts masked, then lets them come; returns how many came. It takes a while until what the guest
-/// has printed before is sent: a thousand times a second at most the console goes on.
+/// Calls `pend` with interrupts masked, then lets them come; returns the number of those that came. It takes a while until what
+/// the guest has printed before is sent: a thousand times a second at most the console goes on.
 fn collect(action: Action, pend: impl FnOnce()) -> usize {
     LOG.with(|log| {
         log.count = 0;

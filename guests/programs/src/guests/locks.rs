@@ -296,7 +296,7 @@ fn patient() {
     checks.finish();
 }
 
-/// Entries of the VCPUs that take turns, refusals, and how many of the VCPUs are done.
+/// Entries of the VCPUs that take turns, refusals, and the number of the VCPUs that are done.
 static ENTRIES: AtomicU64 = AtomicU64::new(0);
 static REFUSALS: AtomicU64 = AtomicU64::new(0);
 static DONE: AtomicU64 = AtomicU64::new(0);

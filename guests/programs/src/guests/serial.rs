@@ -1,14 +1,12 @@
 //! `rt-serial`: sends and receives bytes through a serial line of the VM.
 //!
-//! Boot arguments: `serial.send` (0): how many bytes it sends; `serial.receive` (0): how many it waits for;
+//! Boot arguments: `serial.send` (0): number of bytes it sends; `serial.receive` (0): number of bytes it waits for;
 //! `serial.us` (100000): microseconds after which it ends; `serial.hold` (0): 1 to go on until then; `serial.wait_us` (0): it
 //! takes no bytes for this number of microseconds, then it does for as long, and so on; `serial.flood` (0): 1 to
 //! write to all registers first, and then to some without a pause; `serial.leave` (0): the number of pairs of bytes that are sent
-//! by a second
-//! VCPU, which goes off after each, as in [`leave`]; `serial.all` (0): number of lines at which bytes are sent and received
-//! without a
-//! pause, as in [`all`]; `serial.line` (0): the line, counted from 0; `serial.end=reset`: the
-//! guest resets itself at the end.
+//! by a second VCPU, which goes off after each, as in [`leave`]; `serial.all` (0): number of lines at which bytes are sent and
+//! received without a pause, as in [`all`]; `serial.line` (0): the line, counted from 0; `serial.end=reset`: the guest resets
+//! itself at the end.
 //!
 //! ```text
 //! serial: sent=5000 full=1056
@@ -16,8 +14,8 @@
 //! serial: done
 //! ```
 //!
-//! `full`: how many bytes were sent when there was no room for the first time, 0 if there always was. Bytes are numbers that
-//! count up; one that is not the next is `wrong`. They are received in the interrupt. `us`: for how long interrupts were
+//! `full`: number of bytes that were sent when there was no room for the first time, 0 if there always was. Bytes are numbers
+//! that count up; one that is not the next is `wrong`. They are received in the interrupt. `us`: time for which interrupts were
 //! counted. `pair_us`: how much later than an even number the next one came at most.
 
 mod all;

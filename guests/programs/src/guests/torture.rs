@@ -6,10 +6,9 @@
 //! otherwise VCPU 0 resets the VM. So does a VCPU that finds VCPU 0 stuck. Each life, from a start of the VM
 //! to the next, has its own numbers.
 //!
-//! Boot arguments: `torture.seed` (1), `torture.ms` (1000): how long, from the start of all servers on,
+//! Boot arguments: `torture.seed` (1), `torture.ms` (1000): its length in ms, from the start of all servers on,
 //! `torture.stuck_ms` (40): a VCPU that has not got on for this number of milliseconds is stuck, `torture.lost` (0; 1: VCPUs may
-//! take exceptions for ever,
-//! which stops the time of a QEMU that counts instructions).
+//! take exceptions for ever, which stops the time of a QEMU that counts instructions).
 //!
 //! ```text
 //! torture: life=3 seed=1 operations=20113 faults=7302 interrupts=48 lost=12 late=70 strange=0 revived=1

@@ -15,7 +15,7 @@ use rt::println;
 /// Requests that the first VCPU makes.
 const REQUESTS: usize = 40;
 const PAGES: u64 = 24;
-/// Requests that the first VCPU is to get through while the second one asks too, and how often it
+/// Requests that the first VCPU is to get through while the second one asks too, and the number of times that it
 /// tries.
 const SUCCESSES: u64 = 4;
 const TRIES: usize = 10_000;

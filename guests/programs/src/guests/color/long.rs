@@ -35,7 +35,7 @@ pub fn audits(bench: &mut Bench, checks: &mut Checks) -> Option<()> {
     Some(())
 }
 
-/// Restarts of the VM: `rounds=` is how many of them its description allows.
+/// Restarts of the VM: `rounds=` is the number of them that its description allows.
 pub fn restarts(_bench: &mut Bench, checks: &mut Checks) -> Option<()> {
     let restarts = hypercall::vm_info(VmInfo::Restarts)?;
     if restarts < rounds() {

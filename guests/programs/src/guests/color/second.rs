@@ -35,7 +35,7 @@ fn repeat(_context: u64) {
     rhythm::stop();
 }
 
-/// Calls `f` while the second VCPU calls `work` again and again; returns how often it did, or `None`
+/// Calls `f` while the second VCPU calls `work` again and again; returns the number of calls of `work`, or `None`
 /// without a second VCPU. `f` begins after the first time.
 pub fn while_repeating(work: Work, f: impl FnOnce()) -> Option<u64> {
     STOP.store(false, SeqCst);

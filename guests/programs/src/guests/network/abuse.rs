@@ -1,6 +1,5 @@
 //! Abuse of a network card that no driver commits: random descriptors, circles, indices that jump, rings and buffers where
-//! nothing
-//! is, registers written at any time, and resets at every step.
+//! nothing is, registers written at any time, and resets at every step.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -17,7 +16,7 @@ const SPARE: u64 = 64 << 10;
 const REGISTERS: [usize; 14] =
     [0x14, 0x20, 0x24, 0x30, 0x38, 0x44, 0x50, 0x64, 0x70, 0x80, 0x84, 0x90, 0xa0, 0xa4];
 
-/// The time until which the second processor goes on, whether it does, and how much it has done.
+/// The time until which the second processor goes on, true as long as it does, and the number of things that it has done.
 static END: AtomicU64 = AtomicU64::new(0);
 static GOES_ON: AtomicBool = AtomicBool::new(false);
 static BESIDE: AtomicU64 = AtomicU64::new(0);

@@ -19,7 +19,7 @@ const LINE_WORDS: usize = 8;
 /// Lines that it reads each time.
 const READS: usize = 600;
 
-/// Sends to the first ones of the VM's lines and reads from them until this time, and returns how many bytes were sent and
+/// Sends to the first ones of the VM's lines and reads from them until this time, and returns the numbers of bytes sent and
 /// received.
 pub fn run(lines: u64, end: u64) -> [u64; 2] {
     let [mut sent, mut received] = [0; 2];

@@ -52,7 +52,7 @@ pub fn open_lock() {
     }
 }
 
-/// Takes it, and gives it back. Counted is how often that was granted.
+/// Takes it, and gives it back. Each time that it is granted counts.
 pub fn lock_granted(_: u64) -> bool {
     let (own, task) = (OWN.load(Relaxed), cpu::index() as u64);
     let granted = call(LOCK_TRY, own, task) >= 0;
@@ -60,7 +60,7 @@ pub fn lock_granted(_: u64) -> bool {
     granted
 }
 
-/// Closes it, and opens it again. Counted is how often both were granted.
+/// Closes it, and opens it again. Each time that both are granted counts.
 pub fn lock_opening(_: u64) -> bool {
     let closed = call(LOCK_DESTROY, OWN.load(Relaxed), 0) >= 0;
     closed & matches!(sections::open("own"), Some(Resource::Shared(_)))

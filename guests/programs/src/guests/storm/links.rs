@@ -23,7 +23,7 @@ const RUNNING: u32 = 15;
 /// Number of floods after which a VCPU looks whether its card still works.
 const LOOK_EVERY: u64 = 64;
 
-/// The cards, each with how often something was done with it, and their registers, of which others know, too.
+/// The cards, each with the number of times that something was done with it, and their registers, of which others know, too.
 static DRIVERS: [Mutex<Option<(Card, u64)>>; CARDS] = [const { Mutex::new(None) }; CARDS];
 static PAGES: [Once<Registers>; CARDS] = [const { Once::new() }; CARDS];
 /// The number of cards.

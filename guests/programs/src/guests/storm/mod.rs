@@ -12,8 +12,8 @@
 //! storm: mode=sgi-waiting attackers=1 times=131072 sibling=0 begin_us=4012 end_us=100001
 //! ```
 //!
-//! `times`: how often it was done, by all attackers together; `sibling`: how often the sibling did its part (took an interrupt,
-//! slept, attacked as well); `begin` and `end` are since that start.
+//! `times`: number of times that it was done, by all attackers together; `sibling`: how often the sibling did its part (took an
+//! interrupt, slept, attacked as well); `begin` and `end` are since that start.
 //!
 //! A victim executes chunks of 1,000 instructions and counts them in windows of time ([`victim`]), or has tasks
 //! and tells their responses ([`tasks`]).
@@ -65,7 +65,7 @@ fn attackers() -> u64 {
     arguments::number("storm.attackers", 1).clamp(1, CPUS_MAX as u64 - 1)
 }
 
-/// Attacks until the end of the storm; returns how often.
+/// Attacks until the end of the storm; returns the number of attacks.
 fn attack(mode: &Mode) -> u64 {
     let end = after_start(arguments::number("storm.ms", 100));
     let pause = arguments::number("storm.pause", 0);

@@ -1,7 +1,7 @@
-//! The other victim: tasks that execute counted instructions, and how long their jobs take.
+//! The other victim: tasks that execute counted instructions, and the response times of their jobs.
 //!
 //! Boot arguments: `storm.start_ms` (30): their first release, after the start of the first period of all servers;
-//! `storm.tasks_ms` (100): for how long there are releases.
+//! `storm.tasks_ms` (100): the milliseconds for which there are releases.
 //!
 //! ```text
 //! storm: task short period_us=10000 jobs=10 misses=0 response_min_ns=... overruns=0

@@ -8,8 +8,8 @@
 //! storm: victim chunks=39612 least=39612 most=39612 windows=1 sections=39 refusals=0
 //! ```
 //!
-//! `chunks` are those in all windows, `least` and `most` those in one; `sections` says how often it had the resource, `refusals`
-//! how often it did not get it.
+//! `chunks` are those in all windows, `least` and `most` those in one; `sections` is the number of times that it had the
+//! resource, `refusals` the number of times that it did not get it.
 
 use abi::hypercall::{LOCK_TRY, UNLOCK};
 
