@@ -1,4 +1,5 @@
-//! A driver for virtio network cards (VIRTIO 1.2, version 2 of the registers, split rings), for one frame at a time in one buffer.
+//! A driver for virtio network cards (VIRTIO 1.2, version 2 of the registers, split rings), for one frame at a time in one
+//! buffer.
 
 mod ring;
 

@@ -1,7 +1,8 @@
 //! Runs a task set on a processor without interrupts: tasks only pass time, and look at the clock meanwhile.
 //!
 //! A job whose time has come preempts another one at the next look, which is much shorter than anything that matters to a
-//! task. So does a task that gets the resource for which it waited; there is no interrupt for that, either. So no stacks have to be exchanged, and the whole is a loop.
+//! task. So does a task that gets the resource for which it waited; there is no interrupt for that, either. So no stacks have to
+//! be exchanged, and the whole is a loop.
 
 use abi::hypercall::{MARK_FINISH, MARK_RELEASE, MARK_START, mark};
 

@@ -41,7 +41,7 @@ static RAM_PAGES: Table = Table::new();
 
 /// A table, or a page at the last level.
 pub const TABLE: u64 = 0b11;
-/// A block, the memory that an entry of a table of level 1 or 2 maps at once.
+/// The kind of an entry of a table of level 1 or 2 that maps a block at once.
 pub const BLOCK: u64 = 0b01;
 const ACCESSED: u64 = 1 << 10;
 /// Memory of a device.
