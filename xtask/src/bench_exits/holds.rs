@@ -1,8 +1,8 @@
 //! The times for which EL2 holds its locks, which are the times for which others wait, and the longest times of calls and
 //! accesses of guests where they wait for no lock.
 //!
-//! A hypervisor of its own has marks where locks are taken and released, hints that do nothing. They are found in QEMU's log of all
-//! instructions, while guests make the hypervisor work for VCPUs on other CPUs.
+//! A hypervisor of its own has marks where locks are taken and released, hints that do nothing. They are found in QEMU's log of
+//! all instructions, while guests make the hypervisor work for VCPUs on other CPUs.
 
 use std::collections::BTreeMap;
 use std::fs;
