@@ -212,7 +212,7 @@ impl Hierarchy {
     }
 
     /// Puts a line into the last-level cache. The line that has to go is written to
-    /// memory without a CPU that waits for it, but the bus is in use for it.
+    /// memory; no CPU waits for that, but the bus is in use for it.
     fn fill(&mut self, cpu: usize, who: Owner, line: u64, dirty: bool, now: u64) {
         let Some(victim) = self.last_of(cpu).fill(line, dirty) else {
             return;
