@@ -4,10 +4,10 @@
 //! `channel.beats` (100): number of times that it does so; `channel.us` (1000): microseconds between two times;
 //! `channel.bytes` (64): bytes of a message, a multiple of 8 from 16 to 1024; `channel.newest` (0):
 //! 1 to receive the newest message each time, in place of all; `channel.try` (0): 1 to store into the
-//! channel that is received, as device and as normal memory, and to where there is no bell for the guest, which has to fail; `channel.rings` (0): how
-//! often the guest rings after each message; `channel.hear` (0): 1 to receive only when there was a ring,
-//! 2 to count on VCPU 1, which waits, while VCPU 0 computes for `channel.us`;
-//! `channel.end=reset`: the guest resets itself at the end.
+//! channel that is received, as device and as normal memory, and to where there is no bell for the guest, which has to fail;
+//! `channel.rings` (0): how often the guest rings after each message; `channel.hear` (0): 1 to receive only when there was a
+//! ring, 2 to count on VCPU 1, which waits, while VCPU 0 computes for `channel.us`; `channel.end=reset`: the guest resets itself
+//! at the end.
 //!
 //! ```text
 //! channel: stores into pose were refused=[true, true]

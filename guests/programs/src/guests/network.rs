@@ -3,12 +3,13 @@
 //! Boot arguments: `network.send` (0): number of frames it sends; `network.receive` (0): number it waits for; `network.us`
 //! (100000): microseconds after which it ends; `network.hold` (0): 1 to go on until then; `network.gap_us` (100): time between
 //! two frames; `network.flood` (0): 1 to send without a pause until the end; `network.abuse` (0): the microseconds for which it
-//! does with card and rings what no driver does, before all else, and `network.seed` (1) chooses what, `network.two` (0): 1 to do it on two VCPUs at once; `network.parts` (1): in
-//! how many buffers each frame is; `network.bytes` (0): data of each frame, 0 for all lengths; `network.deaf` (0): 1 to take no
-//! frame; `network.sleep` (0): 1 to execute nothing when all is sent; `network.end=reset`: the guest resets itself at the end,
-//! where `network.reset_us` is not 0 (0) only until that many microseconds after the start of the servers.
-//! `network.tasks` (0): number of microseconds for which it executes two tasks before it sends as above: `control`, every 2 ms
-//! from `network.offset_us` (40) on, and `net`, every 10 ms, which sends `network.batch` (16) frames with one store.
+//! does with card and rings what no driver does, before all else, and `network.seed` (1) chooses what, `network.two` (0): 1 to do
+//! it on two VCPUs at once; `network.parts` (1): in how many buffers each frame is; `network.bytes` (0): data of each frame, 0
+//! for all lengths; `network.deaf` (0): 1 to take no frame; `network.sleep` (0): 1 to execute nothing when all is sent;
+//! `network.end=reset`: the guest resets itself at the end, where `network.reset_us` is not 0 (0) only until that many
+//! microseconds after the start of the servers. `network.tasks` (0): number of microseconds for which it executes two tasks
+//! before it sends as above: `control`, every 2 ms from `network.offset_us` (40) on, and `net`, every 10 ms, which sends
+//! `network.batch` (16) frames with one store.
 //!
 //! ```text
 //! network: stores shortest=1200 longest=40000

@@ -1,7 +1,7 @@
 //! Storms of frames: full rings, stores that send nothing, resets, and rings that are wrong.
 //!
-//! The cards of the VM take turns. Two VCPUs that come to one at the same time use it at the same time: the one that has no driver
-//! for it tells the card of frames.
+//! The cards of the VM take turns. Two VCPUs that come to one at the same time use it at the same time: the one that has no
+//! driver for it tells the card of frames.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
