@@ -42,7 +42,7 @@ impl Doorbell {
         }
     }
 
-    /// The result of the last request of this address space, if nobody has asked since.
+    /// The result of the last request of this address space, if no other address space has made a request since.
     pub fn result(self) -> i64 {
         self.0.read64(RESULT as usize) as i64
     }
