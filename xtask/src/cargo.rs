@@ -18,7 +18,7 @@ pub struct Executable {
     pub is_test: bool,
 }
 
-/// Runs a command, which says itself what goes wrong.
+/// Runs a command, which reports its errors itself.
 pub fn run(mut command: Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start {}", line(&command)))?;
     ensure!(status.success(), "failed: {}", line(&command));
