@@ -17,8 +17,8 @@
 //! ```
 //!
 //! The first line comes again and again; the last one of a life counts. `operations` were tried, `faults` are
-//! exceptions that the guest itself took for them, `lost` are snippets that went elsewhere, `late` those that the timer or too many
-//! interrupts ended, `revived` VCPUs that were turned on again.
+//! exceptions that the guest itself took for them, `lost` are snippets that went elsewhere, `late` those that the timer or too
+//! many interrupts ended, `revived` VCPUs that were turned on again.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
