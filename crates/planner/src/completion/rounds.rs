@@ -18,6 +18,8 @@ use super::{Objective, Obstacle, Options, Outcome, Refusal, explain, numbers, re
 
 /// Effort is doubled so often at most: what is too much for it must not take all of the time.
 const DOUBLED_MAX: u32 = 6;
+/// Rounds with other random numbers where the first one finds no plan, and no time is given.
+const OTHER_SEEDS: u32 = 1;
 
 /// The rounds of a search.
 pub(super) struct Rounds<'a> {
@@ -110,10 +112,16 @@ impl Rounds<'_> {
                 return Err(Refusal::NoPlan(explain::ended(&fixed, obstacle, candidates)));
             }
             let is_certain = matches!(obstacle, Obstacle::Input(_) | Obstacle::Certain(_));
-            if !self.more || is_certain || !ran_out.get() {
+            let is_last = !self.more && number >= OTHER_SEEDS;
+            if is_last || is_certain || !ran_out.get() {
+                // The first round has more to say than another one with as much effort.
+                let first = before.take().filter(|_| !self.more);
+                let (fixed, obstacle) = first.unwrap_or((fixed, obstacle));
                 return Err(refusal(&fixed, obstacle, &Help::new(self.interrupted)));
             }
-            before = Some((fixed, obstacle));
+            if self.more || before.is_none() {
+                before = Some((fixed, obstacle));
+            }
             number += 1;
         }
     }
@@ -133,7 +141,7 @@ impl Rounds<'_> {
 
     /// Returns the request of a round.
     fn of<'r>(&'r self, number: u32, ran_out: &'r Cell<bool>) -> Request<'r> {
-        let doubled = number.min(DOUBLED_MAX);
+        let doubled = if self.more { number.min(DOUBLED_MAX) } else { 0 };
         Request {
             effort: self.request.effort << doubled,
             seed: self.request.seed.wrapping_add(number.into()),

@@ -55,8 +55,9 @@ const SIMPLE_PERCENT: usize = 15;
 const MISSED: [u64; 1] = [5896];
 /// Such a system that lost its plan with shorter execution times.
 const LOST: u64 = 146;
-/// Such plans that were taken away: their VCPUs without tasks have less than a hundredth of a PCPU.
-const TAKEN_AWAY: [u64; 2] = [7135, 8185];
+/// Such plans that were taken away. In 7135 and 8185, VCPUs without tasks have less than a hundredth of a PCPU; 1421 needs other
+/// random numbers than those of the first round.
+const TAKEN_AWAY: [u64; 3] = [7135, 8185, 1421];
 /// Failures that are shown.
 const SHOWN: usize = 10;
 
