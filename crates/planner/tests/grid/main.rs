@@ -199,7 +199,8 @@ fn in_order(numbers: Range<u64>) {
     println!("{found} of {all} plans were found again, {decided} of them in another order");
     assert_eq!(wrong, 0);
     assert!(found * 100 >= all * SHUFFLED_PERCENT, "{found} of {all}");
-    assert!(decided * 20 >= all, "only {decided} of {all} need another order");
+    // Few plans may all be in the usual order.
+    assert!(decided >= all / 20, "only {decided} of {all} need another order");
 }
 
 #[test]
