@@ -14,7 +14,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for path in fs::read_dir(folder).expect("a folder").flatten().map(|it| it.path()) {
         let name = path.file_name().expect("a name").to_string_lossy().into_owned();
-        if path.is_dir() && !["tests", "guests", "benches", "examples"].contains(&&*name) {
+        if path.is_dir() && !["tests", "benches", "examples"].contains(&&*name) {
             found.extend(sources(&path));
         } else if name.ends_with(".rs") && name != "tests.rs" {
             found.push(path);

@@ -13,9 +13,9 @@ use crate::colors::{Colored, Run, Shortage, Stock, Wish};
 /// Most pages that are looked for at once, so that the search can be stopped.
 const STEP_MAX: u64 = (16 << 20) / PAGE;
 const STEP_MIN: u64 = (1 << 20) / PAGE;
-/// Linux can move pages to frames of other colours during a search. So often frames are looked for at most.
+/// Most searches for frames, because Linux can move pages to frames of other colours during a search.
 const SEARCHES: usize = 10;
-/// Pages that lie elsewhere once they are pinned were moved by pinning, or by chance meanwhile. So often chance is taken for it.
+/// Searches after which memory is pinned no more if pages were in other frames each time: then pinning moves them, and not chance.
 const PINNINGS: usize = 3;
 /// Mappings that this process can still make beside those of VMs.
 const SPARE_MAPPINGS: u64 = 4_096;

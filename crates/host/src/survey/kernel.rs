@@ -37,7 +37,7 @@ fn throttling(files: &Files, _: &[usize]) -> Option<Lack> {
         format!(
             "Linux stops real-time threads that take more than {runtime} of {period} ms of a CPU"
         ),
-        "let the budgets of a PCPU leave the rest of its time free, or `sysctl kernel.sched_rt_runtime_us=-1`; then nothing but \
+        "let the budgets of a PCPU take no more than that, or `sysctl kernel.sched_rt_runtime_us=-1`; then nothing but \
          VCPUs runs on a PCPU that is full",
     )
 }
