@@ -93,6 +93,7 @@ const TESTS: &[(&str, &[&str])] = &[
         "planner/grid",
         &[
             "a_plan_is_found_wherever_a_simple_one_exists",
+            "a_plan_is_found_wherever_a_simple_one_exists_in_large_systems_and_with_chains",
             "a_plan_that_was_taken_away_is_found_again",
             "easier_systems_keep_their_plans",
         ],

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use system::plan::COUNT_MAX;
+
 /// A whole description. Times are in microseconds, execution times in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct Draft {
@@ -16,6 +18,16 @@ pub struct Draft {
     pub section_overhead_us: u64,
     pub resources: Vec<Resource>,
     pub vms: Vec<Vm>,
+    pub chains: Vec<Chain>,
+}
+
+/// Tasks through which data goes.
+#[derive(Clone, Debug)]
+pub struct Chain {
+    /// VM and task, in the order of the data.
+    pub steps: Vec<(usize, usize)>,
+    /// Longest time until a change shows.
+    pub reaction_us: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -84,10 +96,12 @@ name = "grid"
 about = "a board for tests"
 architecture = "aarch64"
 counter = "62.5MHz"
-gic = { version = 3, gicd = { start = 0x0800_0000, size = "64KiB" }, gicr = { start = 0x080a_0000, size = "15744KiB" } }
-console = { kind = "arm,pl011", start = 0x0900_0000, size = "4KiB", interrupt = 33 }
 bandwidth = { counter = "cachescope", access_latency = "20ns" }
 memory = [{ start = 0x4000_0000, size = "4GiB" }]
+"#;
+/// What a machine has on which the hypervisor runs.
+const DEVICES: &str = r#"gic = { version = 3, gicd = { start = 0x0800_0000, size = "64KiB" }, gicr = { start = 0x080a_0000, size = "15744KiB" } }
+console = { kind = "arm,pl011", start = 0x0900_0000, size = "4KiB", interrupt = 33 }
 "#;
 const OVERHEADS: &str = r#"overheads = { switch = "1.5us", tick = "1us", kick = "1.6us", interrupt = "0.9us", exit = "5us", console = "8us", lock = "5us", chunk = "30us" }"#;
 /// Kibibytes of the cache for each colour: 16 ways of a page.
@@ -100,6 +114,11 @@ impl Draft {
             "locks = \"{}\"\nsection_overhead = \"{}us\"\n[platform]{BOARD}",
             self.locks, self.section_overhead_us
         );
+        // Only so is there room for more than the hypervisor has.
+        text.push_str(match self.is_large() {
+            true => "analysis_only = \"it is large\"\n",
+            false => DEVICES,
+        });
         if let Some(reload) = self.reload_us {
             let _ = writeln!(text, "color_reload = \"{reload}us\"");
         }
@@ -117,10 +136,18 @@ impl Draft {
         for (index, resource) in self.resources.iter().enumerate() {
             resource.write(&mut text, index);
         }
+        for (index, chain) in self.chains.iter().enumerate() {
+            chain.write(&mut text, index);
+        }
         for (index, vm) in self.vms.iter().enumerate() {
             vm.write(&mut text, index);
         }
         text
+    }
+
+    /// Returns true if the hypervisor has no room for so many VMs or PCPUs.
+    pub fn is_large(&self) -> bool {
+        self.vms.len() > COUNT_MAX || self.pcpus > COUNT_MAX as u64
     }
 
     pub fn tasks(&self) -> usize {
@@ -142,6 +169,18 @@ impl Resource {
             false => format!("vm = {}", names[0]),
         };
         let _ = writeln!(text, "[[resource]]\nname = \"r{index}\"\n{owner}");
+    }
+}
+
+impl Chain {
+    fn write(&self, text: &mut String, index: usize) {
+        let steps = self.steps.iter().map(|(vm, task)| format!("\"v{vm}.t{task}\""));
+        let _ = writeln!(
+            text,
+            "[[chain]]\nname = \"c{index}\"\nsteps = [{}]\nmax_reaction = \"{}us\"",
+            steps.collect::<Vec<_>>().join(", "),
+            self.reaction_us
+        );
     }
 }
 

@@ -5,9 +5,7 @@ use taskgen::Random;
 
 use crate::draft::{Colors, Draft, Limit, Resource, Task, Vcpu, Vm};
 
-/// Most VMs of a system, as many as the product allows.
-const VMS_MAX: usize = COUNT_MAX;
-/// Most PCPUs.
+/// Most PCPUs of a machine on which the hypervisor runs.
 pub const PCPUS_MAX: u64 = COUNT_MAX as u64;
 /// Most VCPUs of a VM.
 const VCPUS_MAX: u64 = 4;
@@ -15,9 +13,21 @@ const VCPUS_MAX: u64 = 4;
 const TASKS_MAX: u64 = 200;
 /// Utilisation of all tasks, as a part of all PCPUs.
 const LOAD: [f64; 2] = [0.1, 0.95];
-/// Colours of the shared cache.
-const COLORS: [u64; 3] = [8, 16, 32];
 const SERVERS: [&str; 3] = ["periodic", "deferrable", "sporadic"];
+
+/// How large systems are.
+#[derive(Clone, Copy)]
+pub struct Size {
+    /// Least number of VMs, and most.
+    pub vms: [u64; 2],
+    /// Most PCPUs.
+    pub pcpus: u64,
+    /// Colours of the shared cache, at least one for each VM.
+    pub colors: [u64; 3],
+}
+
+/// As large as the hypervisor allows.
+pub const BOARD: Size = Size { vms: [2, PCPUS_MAX], pcpus: PCPUS_MAX, colors: [8, 16, 32] };
 
 /// What a system leaves to the planner, and what its tasks do.
 #[derive(Clone, Copy)]
@@ -43,18 +53,21 @@ struct Kind {
 /// Returns the description with this number, and the utilisation of its tasks as a part of all
 /// PCPUs.
 pub fn draw(number: u64) -> (Draft, f64) {
-    let mut random = Random::new(18, number);
-    let random = &mut random;
+    drawn(&mut Random::new(18, number), BOARD)
+}
+
+/// Returns a random description of this size, and the same.
+pub fn drawn(random: &mut Random, size: Size) -> (Draft, f64) {
     // More light systems than heavy ones: of those few have a plan.
     let load = LOAD[0] + (LOAD[1] - LOAD[0]) * random.unit().powf(1.5);
-    let count = random.between(2, VMS_MAX as u64) as usize;
-    let pcpus = random.between((count as u64).div_ceil(2), PCPUS_MAX);
+    let count = random.between(size.vms[0], size.vms[1]) as usize;
+    let pcpus = random.between((count as u64).div_ceil(2), size.pcpus);
     // One CPU shares no cache.
     let colored = one_in(random, 2) && pcpus > 1;
     let limited = one_in(random, 3);
     let resources = resources(random, count);
     let kind = kind(random, resources.is_empty());
-    let colors = of(random, &COLORS);
+    let colors = of(random, &size.colors);
     let reloads = colored && kind.sporadic && one_in(random, 2);
     let mut draft = Draft {
         pcpus,
@@ -65,6 +78,7 @@ pub fn draw(number: u64) -> (Draft, f64) {
         section_overhead_us: of(random, &[200, 500, 1_000]),
         resources,
         vms: Vec::new(),
+        chains: Vec::new(),
     };
     let fair = (colors / count as u64).max(1);
     // Given colours are taken from the end, so that each VM can have one.
@@ -102,7 +116,7 @@ pub fn draw(number: u64) -> (Draft, f64) {
             vcpu.priority = vcpu.server.map(|_| number);
         }
     }
-    best_effort(random, &mut draft, limited);
+    best_effort(random, &mut draft, limited, size);
     (draft, load)
 }
 
@@ -337,8 +351,8 @@ fn overruns(random: &mut Random, draft: &mut Draft) {
 }
 
 /// Some systems have a VM without tasks: with a small budget, or on a PCPU of its own.
-fn best_effort(random: &mut Random, draft: &mut Draft, limited: bool) {
-    if draft.vms.len() == VMS_MAX || !(limited || one_in(random, 4)) {
+fn best_effort(random: &mut Random, draft: &mut Draft, limited: bool, size: Size) {
+    if draft.vms.len() as u64 == size.vms[1] || !(limited || one_in(random, 4)) {
         return;
     }
     let colored = draft.vms.iter().any(|vm| vm.colors != Colors::All);

@@ -7,15 +7,17 @@ use verdict::Verdict;
 
 /// Returns the verdict of `bulkhead check` on a description in which nothing is open; `None` if it
 /// has no plan.
-pub fn verdict(system: &System) -> Option<(Plan, Verdict)> {
-    let plan = plan::make(system).ok()?;
-    let verdict = Verdict::of_plan(&plan, Some(system));
-    Some((plan, verdict))
+pub fn verdict(system: &System) -> Option<Verdict> {
+    match system.platform.value.boot.is_ok() {
+        true => Some(Verdict::of_plan(&plan::make(system).ok()?, Some(system))),
+        // Such a machine has no file of a plan.
+        false => Some(Verdict::of_description(system, &plan::assign(system).ok()?)),
+    }
 }
 
 /// Returns true if `bulkhead check` says that all deadlines are met.
 pub fn passes(system: &System) -> bool {
-    verdict(system).is_some_and(|(_, verdict)| verdict.schedulable)
+    verdict(system).is_some_and(|verdict| verdict.schedulable)
 }
 
 /// Says what is wrong with a completed description, whether or not deadlines are met; `None`: it has
@@ -29,6 +31,9 @@ pub fn mistake(given: &System, completed: &System) -> Option<String> {
     }
     if let Some(common) = common_colors(completed) {
         return Some(format!("two VMs have the colours {common}"));
+    }
+    if completed.platform.value.boot.is_err() {
+        return plan::assign(completed).err().map(|errors| format!("it has no plan: {errors}"));
     }
     let made = match plan::make(completed) {
         Ok(made) => made,
@@ -44,11 +49,14 @@ pub fn mistake(given: &System, completed: &System) -> Option<String> {
     None
 }
 
-/// Names a task that is late in a system without other mistakes; `None`: all deadlines are met.
+/// Names a task or a chain that is late in a system without other mistakes; `None`: all deadlines are met.
 pub fn late(system: &System) -> Option<String> {
-    let (_, verdict) = verdict(system)?;
-    let (vcpu, task) = verdict.tasks().find(|(_, task)| !task.ok)?;
-    Some(format!("`{}` of VM `{}` is late: {task:?}", task.task, vcpu.vm))
+    let verdict = verdict(system)?;
+    if let Some((vcpu, task)) = verdict.tasks().find(|(_, task)| !task.ok) {
+        return Some(format!("`{}` of VM `{}` is late: {task:?}", task.task, vcpu.vm));
+    }
+    let chain = verdict.chains.iter().find(|chain| !chain.ok)?;
+    Some(format!("chain `{}` is late", chain.chain))
 }
 
 /// Returns what a plan is worth: how many memory accesses in a second the limits allow that were

@@ -10,7 +10,7 @@ use system::description::System;
 
 use crate::draft::{Draft, Limit};
 use crate::simple::{Rule, rules};
-use crate::{draw, judge, read};
+use crate::{judge, read};
 
 /// By this part of a PCPU, a plan is not worse because budgets are whole grains.
 const GRAIN: f64 = 0.001;
@@ -59,9 +59,8 @@ pub enum Found {
 }
 
 impl Outcome {
-    /// Plans the system with this number.
-    pub fn of(number: u64, effort: Effort) -> Self {
-        let (draft, load) = draw::draw(number);
+    /// Plans the system with this number, and the utilisation of its tasks.
+    pub fn of(number: u64, (draft, load): (Draft, f64), effort: Effort) -> Self {
         let system = read(&draft);
         let most = (effort.rules / draft.tasks().max(1)).max(RULES_MIN);
         let start = processor_time();

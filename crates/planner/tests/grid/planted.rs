@@ -65,6 +65,7 @@ fn plan(random: &mut Random) -> Draft {
         section_overhead_us: 500,
         resources: Vec::new(),
         vms: Vec::new(),
+        chains: Vec::new(),
     };
     let mut first = 0;
     for index in 0..count {

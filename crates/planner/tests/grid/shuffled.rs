@@ -33,7 +33,7 @@ pub fn draw(number: u64) -> Option<Draft> {
 
 /// Returns the plan with deadlines that are hardly longer than what tasks take there.
 fn urgent(mut plan: Draft, random: &mut Random) -> Option<Draft> {
-    let (_, verdict) = judge::verdict(&read(&plan))?;
+    let verdict = judge::verdict(&read(&plan))?;
     for (vcpu, task) in verdict.tasks() {
         let vm = plan.vms.iter_mut().enumerate().find(|(vm, _)| vcpu.vm == format!("v{vm}"))?.1;
         let index: usize = task.task.strip_prefix('t')?.parse().ok()?;
@@ -77,6 +77,7 @@ fn plan(random: &mut Random) -> Draft {
         section_overhead_us: 100,
         resources,
         vms,
+        chains: Vec::new(),
     }
 }
 

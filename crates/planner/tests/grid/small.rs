@@ -56,6 +56,7 @@ pub fn draw(number: u64) -> Draft {
         section_overhead_us: 100,
         resources: Vec::new(),
         vms,
+        chains: Vec::new(),
     }
 }
 
