@@ -54,8 +54,8 @@ impl Event {
 #[derive(Debug)]
 pub struct Counter {
     file: OwnedFd,
-    /// The count at which it wakes the thread.
-    limit: Option<u64>,
+    /// The count at which it wakes the thread next; `None`: it may have done so.
+    limit: Option<Option<u64>>,
 }
 
 impl Counter {
@@ -65,7 +65,7 @@ impl Counter {
             .map_err(|error| Error::NoCounter { error: explained(event, error) })?;
         sys::send_signal(&file, thread.id(), thread.signal())
             .map_err(Error::io("a counter of memory accesses cannot wake a thread"))?;
-        Ok(Self { file, limit: None })
+        Ok(Self { file, limit: Some(None) })
     }
 
     /// Returns the number of events since the counter was made. `None`: Linux has not counted all of them, because others use
@@ -79,12 +79,19 @@ impl Counter {
     /// false if that cannot be.
     #[must_use]
     pub fn set_limit(&mut self, limit: Option<u64>, count: u64) -> bool {
-        if self.limit == limit {
+        if self.limit == Some(limit) {
             return true;
         }
-        self.limit = limit;
+        self.limit = Some(limit);
         let period = limit.map_or(UNLIMITED, |limit| limit.saturating_sub(count));
         sys::set_period(&self.file, period.clamp(1, UNLIMITED)).is_ok()
+    }
+
+    /// The thread was woken, maybe by this counter: the same limit may be set again.
+    pub fn rang(&mut self) {
+        if self.limit != Some(None) {
+            self.limit = None;
+        }
     }
 }
 

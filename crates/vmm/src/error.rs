@@ -44,6 +44,9 @@ pub enum Error {
         /// The reason.
         error: String,
     },
+    /// Limits of memory accesses cannot be.
+    #[error("{0}")]
+    Limits(String),
     /// There are too few frames of a colour, or they do not stay: why, and what to do.
     #[error("{0}")]
     Colors(String),
