@@ -22,6 +22,8 @@ pub enum Event {
     Clock,
 }
 
+/// CPUs do not wait for fewer of some events.
+const FEW: u64 = 1_024;
 /// No limit.
 const UNLIMITED: u64 = 1 << 62;
 /// Nanoseconds, and the part of all time, for which a counter may have missed events before nobody can rely on it.
@@ -75,8 +77,8 @@ impl Counter {
         counts(values).then_some(values.events)
     }
 
-    /// Wakes the thread when the count, which is `count` now, reaches `limit`; at once if it has; `None`: not at all. Returns
-    /// false if that cannot be.
+    /// Wakes the thread when the count, which is `count` now, reaches `limit`, or up to 1,024 events later where the CPU cannot wait
+    /// for fewer; at once if it has; `None`: not at all. Returns false if that cannot be.
     #[must_use]
     pub fn set_limit(&mut self, limit: Option<u64>, count: u64) -> bool {
         if self.limit == Some(limit) {
@@ -84,7 +86,9 @@ impl Counter {
         }
         self.limit = Some(limit);
         let period = limit.map_or(UNLIMITED, |limit| limit.saturating_sub(count));
-        sys::set_period(&self.file, period.clamp(1, UNLIMITED)).is_ok()
+        let period = period.clamp(1, UNLIMITED);
+        let set = |period| sys::set_period(&self.file, period).is_ok();
+        set(period) || period < FEW && set(FEW)
     }
 
     /// The thread was woken, maybe by this counter: the same limit may be set again.
