@@ -437,6 +437,22 @@ mod tests {
     }
 
     #[test]
+    fn a_pcpu_that_cannot_go_on_stops_all_vms_and_the_run_says_why() {
+        let mut running = Running::new(1);
+        let shared = Arc::clone(&running.shared);
+        running.shared.come();
+        let run = move || {
+            guarded(0, &shared, || shared.fail("nothing counted".into()));
+        };
+        running.threads.push(thread::spawn(run));
+        let mut next = || running.next(Duration::from_secs(20));
+        assert_eq!(next(), Next::News(News::Ended { vm: 0, fault: Some("pcpu-failed") }));
+        assert_eq!(next(), Next::End);
+        assert_eq!(running.failure(), Some("nothing counted"));
+        assert!(running.shared.stops());
+    }
+
+    #[test]
     fn a_pcpu_that_ends_well_is_no_failure() {
         let mut running = Running::new(1);
         let shared = Arc::clone(&running.shared);

@@ -138,3 +138,75 @@ impl Pools {
         now.0 >= self.start && (grant.until - now).0 > period
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PERIOD: u64 = 1_000;
+    const START: u64 = 10_000;
+
+    fn limits(credits: Option<Credits>) -> Limits {
+        let shared = Some(SharedLimit { accesses: 800, period: PERIOD, credits });
+        let critical = VmLimits { critical: true, ..VmLimits::default() };
+        let vms = vec![VmLimits { shared, ..VmLimits::default() }, critical, VmLimits::default()];
+        Limits { event: Event::CacheMisses, vms }
+    }
+
+    /// The first VM is on PCPUs 0 and 1, the critical one on 2, the third on 3.
+    fn pcpus() -> Vec<Seats> {
+        let seats = |vm, vcpu| Seats { cpu: 0, vcpus: vec![Id { vm, vcpu }] };
+        vec![seats(0, 0), seats(0, 1), seats(1, 0), seats(2, 0)]
+    }
+
+    #[test]
+    fn vcpus_on_several_pcpus_take_parts_and_give_back_what_is_left() {
+        let pools = Pools::new(&limits(None), &pcpus(), START).expect("budgets");
+        let take = |now| pools.with(0, |pool| pool.take(0, Instant(now))).expect("a budget");
+        assert_eq!(take(START - 1).accesses, 0);
+        // A quarter of the share of each PCPU.
+        let grants: Vec<u64> = (0..9).map(|_| take(START).accesses).collect();
+        assert_eq!(grants, [100, 100, 100, 100, 100, 100, 100, 100, 0]);
+        let rest = Grant { accesses: 30, until: Instant(START + PERIOD) };
+        pools.with(0, |pool| pool.give_back(rest));
+        assert_eq!(take(START + PERIOD - 1).accesses, 30);
+        let next = take(START + PERIOD);
+        assert!(pools.is_later(0, next, Instant(START)));
+        assert!(!pools.is_later(0, next, Instant(START + PERIOD)));
+        assert!(pools.with(2, |_| ()).is_none() && pools.with(9, |_| ()).is_none());
+    }
+
+    #[test]
+    fn only_pcpus_with_critical_vcpus_report_accesses() {
+        let credits = Some(Credits { periods: 2, flush_task_switch: false });
+        let pools = Pools::new(&limits(credits), &pcpus(), START).expect("budgets");
+        let all = |now| {
+            let grants = (0..20).map(|_| pools.with(0, |pool| pool.take(0, Instant(now))));
+            grants.map(|it| it.expect("a budget").accesses).sum::<u64>()
+        };
+        let report =
+            |pcpu, accesses, end| pools.with(0, |pool| pool.report(pcpu, accesses, Instant(end)));
+        assert_eq!(all(START), 800);
+        // Each access of the critical VM waits for one of each of the two PCPUs.
+        report(3, 0, START + PERIOD);
+        report(2, 100, START + PERIOD);
+        assert_eq!(all(START + PERIOD), 800 + 600);
+        assert_eq!(
+            pools.sides().map(|(vm, side, _)| (vm, side.end().0)).collect::<Vec<_>>(),
+            [(0, START)]
+        );
+    }
+
+    #[test]
+    fn pcpus_count_where_it_matters() {
+        let counts = |credits| {
+            let limits = limits(credits);
+            pcpus().iter().map(|seats| limits.counted_on(seats).is_some()).collect::<Vec<_>>()
+        };
+        assert_eq!(counts(None), [true, true, false, false]);
+        let credits = Some(Credits { periods: 2, flush_task_switch: false });
+        assert_eq!(counts(credits), [true, true, true, false]);
+        assert!(limits(None).counts_memory());
+        assert!(!Limits { event: Event::Clock, vms: Vec::new() }.counts_memory());
+    }
+}
