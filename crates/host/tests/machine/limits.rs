@@ -4,6 +4,7 @@
 use std::thread;
 use std::time::Duration;
 
+use abi::kvm::Call;
 use abi::trace::{Kind, Record};
 use host::machine::{
     Credits, Error, Event, Id, Limits, Prepared, Running, Seats, SharedLimit, Sharing, VmLimits,
@@ -13,8 +14,8 @@ use policy::cpu::{Cpu, Slot};
 use policy::server::Policy;
 use policy::time::{Duration as Ticks, Instant as Time};
 
-use crate::code::{LOOP, wait_each};
-use crate::records::time_of_action;
+use crate::code::{LOOP, call, wait_each};
+use crate::records::{runs, time_of_action};
 use crate::vms::{MS, alone, guest, last_cpu, news, prepared, started};
 
 const BUDGET: u64 = MS;
@@ -90,6 +91,12 @@ fn periods(records: &[Record], epoch: u64) -> u64 {
     end.saturating_sub(epoch) / PERIOD + 1
 }
 
+/// The accesses of the last execution that ended at a limit.
+fn last_overflow(records: &[Record]) -> u64 {
+    let last = records.iter().rfind(|it| it.kind() == Some(Kind::Overflow));
+    last.map_or(0, |it| it.argument())
+}
+
 const CHARGED: [Kind; 2] = [Kind::Account, Kind::Overflow];
 
 #[test]
@@ -112,13 +119,32 @@ fn a_vcpu_stops_at_its_limit_and_others_run_until_its_next_period() {
     assert!(count(Kind::Recharge, 0) >= overflows && count(Kind::Recharge, 1) == 0);
     // What the VCPU did beyond its budgets, it paid with the next ones: only the last is not paid yet.
     let charged = sum(&records, 0, &CHARGED);
-    let last =
-        records.iter().rfind(|it| it.kind() == Some(Kind::Overflow)).map_or(0, |it| it.argument());
+    let last = last_overflow(&records);
     assert!(charged <= periods * BUDGET + last, "{charged} in {periods} periods");
     assert!(charged >= overflows * BUDGET * 9 / 10, "{charged} with {overflows} overflows");
     assert_eq!(sum(&records, 1, &CHARGED), 0, "nobody counts where there is no limit");
     let recharged = records.iter().filter(|it| it.kind() == Some(Kind::Recharge));
     assert!(recharged.map(|it| it.argument()).all(|left| (1..=BUDGET).contains(&left)));
+}
+
+/// A guest that makes Linux and this process work in its place gets no more for that.
+#[test]
+fn a_vm_that_calls_all_the_time_pays_for_what_is_done_for_it() {
+    let _alone = alone();
+    let calls = call(Call::Marks);
+    let back = -(calls.len() as i8 + 2);
+    let calls = [&calls[..], &[0xeb, back as u8]].concat();
+    let limits = vec![VmLimits { own: true, ..NONE }, NONE];
+    let vcpus = [(0, Has::Own), (1, Has::Nothing)];
+    let Some((records, epoch)) = records(start(&[&calls, &LOOP], &vcpus, limits, Event::Clock))
+    else {
+        return;
+    };
+    let executed: u64 = runs(&records, 0).into_iter().map(|(_, length)| length).sum();
+    let charged = sum(&records, 0, &CHARGED);
+    assert!(charged >= executed * 8 / 10, "it executed for {executed} ns and paid for {charged}");
+    let (periods, last) = (periods(&records, epoch), last_overflow(&records));
+    assert!(charged <= periods * BUDGET + last, "{charged} in {periods} periods");
 }
 
 #[test]
