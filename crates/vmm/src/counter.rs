@@ -53,6 +53,9 @@ impl Event {
 }
 
 /// Counts an event of a thread, and wakes the thread at a limit, as [`crate::Alarm`] does.
+///
+/// Linux stops an event that reaches its limits too often (`kernel.perf_event_max_sample_rate`) until a limit is set again. Each
+/// time that a limit is reached, the caller sets the next one or none: so at most what the thread does until then is not counted.
 #[derive(Debug)]
 pub struct Counter {
     file: OwnedFd,
