@@ -2,6 +2,7 @@
 
 mod audit;
 mod coloring;
+mod limits;
 mod locks;
 mod news;
 mod pcpu;
@@ -17,18 +18,20 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use policy::cpu::{Cpu, Slot};
-use vmm::{Claim, Elsewhere, Kvm, LastLevelCache, LockedMemory, Scale, Start, Vcpu, Vm};
+use vmm::{Claim, Counter, Elsewhere, Kvm, LastLevelCache, LockedMemory, Scale, Start, Vcpu, Vm};
 
 use crate::PRIORITY;
 use crate::colors::{Colored, Findings};
 use audit::{Audit, Auditor};
+use limits::Pools;
+pub use limits::{Credits, Limits, SharedLimit, VmLimits};
 use locks::Locks;
 pub use locks::{Sharer, Sharing};
 use news::Listener;
 use pcpu::Pcpu;
 pub use records::Records;
 use shared::Shared;
-pub use vmm::Error;
+pub use vmm::{Error, Event};
 
 /// Ticks of the clock in a second: nanoseconds.
 pub const FREQUENCY_HZ: u64 = 1_000_000_000;
@@ -115,6 +118,7 @@ pub struct Prepared {
     vms: Vec<(Vm, Guest)>,
     pcpus: Vec<Seats>,
     sharing: Sharing,
+    limits: Option<Limits>,
     scale: Scale,
     claims: Vec<Claim>,
     audit: Option<Audit>,
@@ -141,7 +145,14 @@ impl Prepared {
             Ok((vm, guest))
         };
         let vms = guests.into_iter().enumerate().map(make).collect::<Result<_, Error>>()?;
-        Ok(Self { vms, pcpus, sharing, scale: Scale::measure(), claims, audit })
+        let (limits, scale) = (None, Scale::measure());
+        Ok(Self { vms, pcpus, sharing, limits, scale, claims, audit })
+    }
+
+    /// Holds VMs to limits of memory accesses.
+    #[must_use]
+    pub fn with_limits(self, limits: Option<Limits>) -> Self {
+        Self { limits, ..self }
     }
 
     /// Starts the VMs. `schedulers` makes the scheduler of each PCPU, when it is known at which time the first period of all
@@ -177,6 +188,7 @@ impl Prepared {
                     news,
                     shared: Arc::clone(&running.shared),
                     locks: locks.clone(),
+                    counts: self.limits.as_ref().and_then(|it| it.counted_on(seats)),
                 };
                 let name = format!("pcpu{number}");
                 let body = move || enter(context, &ready, &to_do);
@@ -205,12 +217,14 @@ impl Prepared {
         // the servers start.
         let start = vmm::now() + LEAD_NS;
         let mut schedulers: Vec<_> = schedulers(start).into_iter().map(Some).collect();
+        let pools = self.limits.as_ref().map(|limits| Pools::new(limits, &self.pcpus, start));
+        let pools = pools.transpose().map_err(|why| Error::Limits(why.to_string()))?.map(Arc::new);
         running.shared.are_ready(kicks);
         all.iter().for_each(|_| running.shared.come());
         for (number, work, vcpus) in all {
             let scheduler = schedulers.get_mut(number).and_then(Option::take);
             let scheduler = scheduler.unwrap_or_else(|| Cpu::new(Vec::new()));
-            let what = Work { start, scheduler, vcpus };
+            let what = Work { start, scheduler, vcpus, pools: pools.clone() };
             if work.send(Box::new(what)).is_err() {
                 running.shared.leave(Some("a thread ended before its VMs started".into()));
             }
@@ -242,6 +256,7 @@ struct Work {
     start: u64,
     scheduler: Cpu<Vec<Slot>>,
     vcpus: Vec<(Id, Vcpu, Option<pcpu::Sections>)>,
+    pools: Option<Arc<Pools>>,
 }
 
 /// The thread of a PCPU.
@@ -250,18 +265,25 @@ fn enter(
     ready: &Sender<Result<vmm::Kick, Error>>,
     to_do: &Receiver<Box<Work>>,
 ) {
-    let entered = vmm::RealTime::enter(PRIORITY.into(), context.cpu)
-        .and_then(|thread| Ok((thread.alarm()?, thread)));
-    let (alarm, thread) = match entered {
+    let entered = vmm::RealTime::enter(PRIORITY.into(), context.cpu).and_then(|thread| {
+        let counter = context.counts.map(|event| Counter::new(event, &thread)).transpose()?;
+        Ok((thread.alarm()?, thread, counter))
+    });
+    let (alarm, thread, counter) = match entered {
         Ok(entered) => entered,
         Err(error) => return drop(ready.send(Err(error))),
     };
     if ready.send(Ok(thread.kick())).is_ok()
         && let Ok(work) = to_do.recv()
     {
-        let Work { start, scheduler, vcpus } = *work;
+        let Work { start, scheduler, vcpus, pools } = *work;
+        let regulation = counter.zip(pools).map(|(counter, pools)| {
+            let critical = vcpus.iter().any(|(id, ..)| pools.is_critical(id.vm));
+            pcpu::Regulation::new(counter, pools, critical)
+        });
         let (number, shared) = (context.number, Arc::clone(&context.shared));
         let pcpu = Pcpu::new(context, (thread, alarm), scheduler, vcpus);
+        let pcpu = pcpu.with_regulation(regulation);
         guarded(number, &shared, move || pcpu.run(start));
     }
 }
@@ -411,6 +433,22 @@ mod tests {
         assert_eq!(next(), Next::End);
         let failure = running.failure().expect("a failure");
         assert!(failure.contains("PCPU 4") && failure.ends_with("nothing is right"), "{failure}");
+        assert!(running.shared.stops());
+    }
+
+    #[test]
+    fn a_pcpu_that_cannot_go_on_stops_all_vms_and_the_run_says_why() {
+        let mut running = Running::new(1);
+        let shared = Arc::clone(&running.shared);
+        running.shared.come();
+        let run = move || {
+            guarded(0, &shared, || shared.fail("nothing counted".into()));
+        };
+        running.threads.push(thread::spawn(run));
+        let mut next = || running.next(Duration::from_secs(20));
+        assert_eq!(next(), Next::News(News::Ended { vm: 0, fault: Some("pcpu-failed") }));
+        assert_eq!(next(), Next::End);
+        assert_eq!(running.failure(), Some("nothing counted"));
         assert!(running.shared.stops());
     }
 

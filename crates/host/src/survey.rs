@@ -7,6 +7,7 @@ mod colors;
 mod cpus;
 mod files;
 mod kernel;
+mod limits;
 mod rights;
 
 use std::path::Path;
@@ -36,6 +37,8 @@ pub enum Effect {
     Prevents,
     /// VMs with colours do not run.
     PreventsColors,
+    /// VMs with limits of memory accesses do not run.
+    PreventsLimits,
     /// VMs run, and may have to wait for longer.
     Delays,
     /// VMs with colours run, and may lose their frames, or share more than the colours say.
@@ -48,6 +51,7 @@ impl Effect {
         match self {
             Self::Prevents => "prevents runs",
             Self::PreventsColors => "prevents colours",
+            Self::PreventsLimits => "prevents limits",
             Self::Delays => "delays VMs",
             Self::WeakensColors => "weakens colours",
         }
@@ -58,8 +62,8 @@ impl Effect {
 /// numbers of the CPUs with VCPUs, if they are known.
 pub fn survey(root: &Path, cpus: &[usize]) -> Vec<Lack> {
     let files = Files::new(root);
-    let checks =
-        [rights::CHECKS, cpus::CHECKS, kernel::CHECKS, colors::CHECKS].into_iter().flatten();
+    let checks = [rights::CHECKS, cpus::CHECKS, kernel::CHECKS, colors::CHECKS, limits::CHECKS];
+    let checks = checks.into_iter().flatten();
     let mut lacks: Vec<Lack> = checks.filter_map(|check| check(&files, cpus)).collect();
     lacks.sort_by_key(|lack| lack.effect);
     lacks

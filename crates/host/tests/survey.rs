@@ -33,6 +33,8 @@ fn host(changes: &[(&str, &str)]) -> TempDir {
         ("proc/self/uid_map", "         0          0 4294967295\n"),
         ("proc/sys/vm/compact_unevictable_allowed", "0\n"),
         ("proc/sys/kernel/numa_balancing", "0\n"),
+        ("sys/bus/event_source/devices/cpu/type", "4\n"),
+        ("proc/sys/kernel/perf_event_paranoid", "2\n"),
         ("proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu hypervisor_of_none npt\n"),
     ];
     for (path, text) in good.iter().chain(changes) {
@@ -106,7 +108,38 @@ fn each_lack_is_found() {
         assert!(!lacks[0].help.is_empty());
     }
     let lacks = survey(host(&[("proc/self/status", user)]).path(), &[1, 2]);
-    assert_eq!(names(&lacks), ["real-time-rights", "memory-rights", "pagemap"]);
+    let all = ["real-time-rights", "memory-rights", "pagemap", "counter-rights"];
+    assert_eq!(names(&lacks), all);
+}
+
+/// One right is enough, and with two kinds of cores the monitors of the CPUs have other names.
+#[test]
+fn limits_of_memory_accesses_need_a_counter_and_the_right_to_use_it() {
+    let status = |capabilities: &str| format!("CapEff:\t{capabilities}\nCpus_allowed_list:\t0-3\n");
+    // All but CAP_PERFMON and CAP_SYS_ADMIN, and each of the two.
+    for (capabilities, paranoid, lacking) in [
+        ("000001bfffdfffff", "2\n", true),
+        ("000001bfffdfffff", "1\n", false),
+        ("000001bfffdfffff", "-1\n", false),
+        ("000001ffffdfffff", "4\n", false),
+        ("000001bfffffffff", "4\n", false),
+    ] {
+        let status = status(capabilities);
+        let changes =
+            [("proc/self/status", &*status), ("proc/sys/kernel/perf_event_paranoid", paranoid)];
+        let lacks = survey(host(&changes).path(), &[1, 2]);
+        let found = names(&lacks).contains(&"counter-rights");
+        assert_eq!(found, lacking, "{capabilities} {paranoid}");
+    }
+    let folder = host(&[]);
+    let devices = folder.path().join("sys/bus/event_source/devices");
+    fs::rename(devices.join("cpu"), devices.join("cpu_core")).expect("renamed");
+    assert_eq!(survey(folder.path(), &[1, 2]), []);
+    fs::remove_dir_all(devices).expect("removed");
+    fs::remove_file(folder.path().join("proc/sys/kernel/perf_event_paranoid")).expect("removed");
+    let lacks = survey(folder.path(), &[1, 2]);
+    assert_eq!(names(&lacks), ["counter", "counter-rights"]);
+    assert!(lacks.iter().all(|it| it.effect == Effect::PreventsLimits && !it.help.is_empty()));
 }
 
 /// What pins memory keeps it from being moved.
@@ -162,7 +195,8 @@ fn a_device_file_without_a_driver_is_no_matter_of_rights() {
 #[test]
 fn a_folder_without_files_is_a_host_without_kvm() {
     let folder = tempfile::tempdir().expect("a folder");
-    assert_eq!(names(&survey(folder.path(), &[1])), ["kvm", "pagemap", "preempt-rt"]);
+    let all = ["kvm", "pagemap", "counter", "counter-rights", "preempt-rt"];
+    assert_eq!(names(&survey(folder.path(), &[1])), all);
     // This host has files, whatever they say.
     let _ = survey(Path::new("/"), &[]);
 }

@@ -1,6 +1,7 @@
 //! One run of a system under Linux and KVM on this host: prepared, started, and judged when it is over.
 
 mod colors;
+mod limits;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 #[path = "kvm/absent.rs"]
 mod machine;

@@ -26,9 +26,11 @@ mod grant;
 pub mod overshoot;
 mod parameters;
 mod pool;
+mod side;
 
 pub use account::Account;
 pub use compensation::Compensation;
 pub use grant::{Grant, Grants, NoGrants};
 pub use parameters::{Parameters, ParametersError};
 pub use pool::Pool;
+pub use side::Side;

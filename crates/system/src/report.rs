@@ -221,7 +221,7 @@ fn report_platform(system: &System, plan: Option<&Plan>) -> PlatformReport {
             counter: it.source.as_str(),
             event: match it.source {
                 CounterSource::Pmu { event } => Some(event),
-                CounterSource::Cycles | CounterSource::Cachescope => None,
+                _ => None,
             },
             counter_bits: it.bits,
             access_bytes: it.access.map(Bytes::get),

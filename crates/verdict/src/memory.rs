@@ -76,7 +76,7 @@ impl<'a> Accesses<'a> {
         let bus = Bus {
             latency: latency.unwrap_or_default(),
             overshoot: overshoot::ANY.with_lines(lines).most(KICKS_MAX),
-            lateness: Duration(UNNOTICED.0.saturating_add(served)),
+            lateness: Duration(UNNOTICED.max(late(system)).0.saturating_add(served)),
             in_flight: 1,
         };
         let crowd = Crowd::new(vcpus);
@@ -249,7 +249,18 @@ fn overshoot(system: &System, vm: &description::Vm, vcpus: &[plan::Vcpu], crowd:
     // A loaded line counts once, and evicted lines do not count.
     let counter = system.platform.value.bandwidth.as_ref();
     let refills = counter.is_some_and(|counter| counter.source == CounterSource::REFILLS);
-    if refills { all / 2 } else { all }
+    let all = if refills { all / 2 } else { all };
+    // Under KVM a VCPU executes until a signal has stopped it, which takes as long as a tick.
+    let latency = counter.and_then(|counter| counter.latency).filter(|it| *it > Duration(0));
+    let late = latency.map_or(0, |latency| late(system).0.div_ceil(latency.0));
+    all.max(late.saturating_mul(vcpus.len() as u64))
+}
+
+/// Returns the time by which Linux notices the end of a period or of a limit late, as far as the platform states it.
+fn late(system: &System) -> Duration {
+    let platform = &system.platform.value;
+    let overheads = platform.overheads.as_ref().filter(|_| platform.kvm);
+    overheads.map_or(Duration(0), |it| it.tick)
 }
 
 fn is_limited(system: &System, vm: &description::Vm, vcpu: &plan::Vcpu) -> bool {

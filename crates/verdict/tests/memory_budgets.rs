@@ -166,3 +166,28 @@ fn the_console_delays_tasks_of_other_pcpus() {
     assert_eq!(three, 20 * 10 * 3);
     assert_eq!(interference("2ms", 9, &[1, 2]), three);
 }
+
+/// Under KVM a VCPU that has made all its accesses executes until Linux has stopped it, and makes more.
+#[test]
+fn under_kvm_a_limit_is_noticed_as_late_as_a_tick() {
+    let interference = |tick: &str| {
+        let text = format!(
+            "[platform]\nboard = \"linux-kvm\"\n[platform.bandwidth]\naccess_latency = \"20ns\"\n\
+             [platform.overheads]\nswitch = \"1us\"\ntick = \"{tick}\"\nkick = \"1us\"\nexit = \"1us\"\n\
+             interrupt = \"1us\"\nconsole = \"1us\"\nlock = \"1ns\"\nchunk = \"1us\"\n\
+             [[vm]]\nname = \"a\"\nmemory = \"4MiB\"\nkernel = \"k\"\nboot = \"raw\"\n[[vm.vcpu]]\npcpu = 0\n\
+             [[vm.task]]\nname = \"t\"\nperiod = \"40ms\"\nwcet = \"2ms\"\naccesses = 1_000_000\n\
+             [[vm]]\nname = \"b\"\nmemory = \"4MiB\"\nkernel = \"k\"\nboot = \"raw\"\n\
+             bandwidth = {{ accesses = 1_000, period = \"10ms\" }}\n[[vm.vcpu]]\npcpu = 1\n"
+        );
+        let system = System::from_toml("s.toml", &text, Path::new("")).expect("a description");
+        let verdict = Verdict::of_description(&system, &plan::assign(&system).expect("places"));
+        let task = &verdict.pcpus[0].vcpus[0].tasks[0];
+        assert!(task.wcrt_ns.is_some(), "{task:?}");
+        let memory = task.terms.iter().filter(|it| it.term == Part::Memory);
+        memory.map(|it| it.time_ns).sum::<u64>()
+    };
+    let (short, long) = (interference("50us"), interference("2ms"));
+    // 2 ms of accesses instead of 50 us, at least once.
+    assert!(long >= short + 1_900_000, "{short} and {long}");
+}

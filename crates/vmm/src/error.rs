@@ -35,6 +35,18 @@ pub enum Error {
          help: remove `vllc`"
     )]
     NoCaches,
+    /// Nothing counts the memory accesses of a VCPU.
+    #[error(
+        "nothing counts the memory accesses of VCPUs: {error}\n\
+         help: `bulkhead measure host` says what this host lacks; or remove the limits of memory accesses"
+    )]
+    NoCounter {
+        /// The reason.
+        error: String,
+    },
+    /// Limits of memory accesses cannot be.
+    #[error("{0}")]
+    Limits(String),
     /// There are too few frames of a colour, or they do not stay: why, and what to do.
     #[error("{0}")]
     Colors(String),

@@ -2,7 +2,8 @@
 //!
 //! A [`Vm`] has RAM and VCPUs that start at CPL 3 in long mode, as [`abi::kvm`] says. [`Vcpu::run`] runs one in the calling
 //! thread until it calls, until a signal comes, or until it cannot go on. A [`RealTime`] thread has an [`Alarm`] and can be
-//! kicked ([`Kick`]): both end [`Vcpu::run`], also one that is about to begin, and [`RealTime::wait`].
+//! kicked ([`Kick`]): both end [`Vcpu::run`], also one that is about to begin, and [`RealTime::wait`]. So does a [`Counter`] of
+//! memory accesses at its limit.
 //!
 //! `unsafe` code is in the module `sys`, and nowhere else.
 
@@ -11,6 +12,7 @@
 
 mod claim;
 mod clock;
+mod counter;
 mod error;
 mod last_level_cache;
 mod layout;
@@ -23,6 +25,7 @@ mod vm;
 
 pub use claim::Claim;
 pub use clock::{Scale, now};
+pub use counter::{Counter, Event};
 pub use error::Error;
 pub use last_level_cache::LastLevelCache;
 pub use layout::TABLES_BYTES;

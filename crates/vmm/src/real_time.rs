@@ -137,6 +137,10 @@ impl RealTime {
         sys::thread::take(self.signal, false);
     }
 
+    pub(crate) fn id(&self) -> Pid {
+        self.thread
+    }
+
     pub(crate) fn signal(&self) -> i32 {
         self.signal
     }

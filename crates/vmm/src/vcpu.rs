@@ -75,6 +75,11 @@ impl Vcpu {
         }
     }
 
+    /// Returns the address of the page tables of the guest; 0 if KVM does not tell it.
+    pub fn address_space(&self) -> u64 {
+        self.fd.get_sregs().map_or(0, |registers| registers.cr3)
+    }
+
     /// Returns the argument of a call.
     pub fn argument(&self) -> u64 {
         self.word(ARGUMENT_WORD)

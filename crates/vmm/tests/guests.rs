@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use abi::guest::RAM;
 use abi::kvm::{Call, block};
-use vmm::{Exit, Kick, Kvm, RealTime, Scale, Start, Vcpu, Vm, now};
+use vmm::{Counter, Event, Exit, Kick, Kvm, RealTime, Scale, Start, Vcpu, Vm, now};
 
 const ENTRY: u64 = RAM + (1 << 20);
 
@@ -93,6 +93,49 @@ fn alarms_and_kicks_stop_a_guest_that_never_calls() {
         assert_eq!(vcpu.run(scale), Exit::Signal);
         // Nobody takes it: the next run ends at once.
         assert_eq!(vcpu.run(scale), Exit::Signal);
+    });
+}
+
+/// With an event that Linux counts without help of the CPU: all else is as for accesses to memory.
+#[test]
+fn a_counter_stops_a_guest_at_its_limit_and_counts_on() {
+    with(&LOOP, |vcpu, thread, _| {
+        const LIMIT: u64 = 3_000_000;
+        let scale = Scale::measure();
+        let mut counter = Counter::new(Event::Clock, thread).expect("a counter");
+        let mut alarm = thread.alarm().expect("an alarm");
+        let mut count = counter.count().expect("it counts");
+        for _ in 0..3 {
+            let (start, before) = (now(), count);
+            alarm.set(Some(start + 2_000_000_000));
+            assert!(counter.set_limit(Some(count + LIMIT), count));
+            assert_eq!(vcpu.run(scale), Exit::Signal);
+            thread.take();
+            count = counter.count().expect("it counts");
+            assert!(count >= before + LIMIT, "it was {before}, and {count} when the guest stopped");
+            assert!(now() < start + 2_000_000_000, "it was the alarm");
+        }
+        // Without a limit nothing but the alarm ends it, and one that is reached already ends it at once.
+        assert!(counter.set_limit(None, count));
+        let start = now();
+        alarm.rang();
+        alarm.set(Some(start + 4 * LIMIT));
+        assert_eq!(vcpu.run(scale), Exit::Signal);
+        assert!(now() >= start + 4 * LIMIT);
+        thread.take();
+        assert!(counter.set_limit(Some(1), counter.count().expect("it counts")));
+        assert_eq!(vcpu.run(scale), Exit::Signal);
+    });
+}
+
+#[test]
+fn a_counter_that_the_cpu_does_not_have_is_refused() {
+    with(&LOOP, |_, thread, _| {
+        // A CPU with performance monitors has it.
+        if let Err(error) = Counter::new(Event::CacheMisses, thread) {
+            let text = error.to_string();
+            assert!(text.contains("nothing counts") && text.contains("help: "), "{text}");
+        }
     });
 }
 

@@ -15,8 +15,8 @@ use crate::status::Status;
 /// Say what this machine lacks to run VMs under KVM
 ///
 /// `bulkhead run --on kvm` runs VMs on a Linux host. The command examines the settings of this host and the rights of
-/// this process. It shows all settings that prevent such runs, delay VMs, or prevent or weaken their page colours. It
-/// changes nothing.
+/// this process. It shows all settings that prevent such runs, delay VMs, prevent or weaken their page colours, or prevent
+/// limits of their memory accesses. It changes nothing.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Example:
@@ -38,15 +38,22 @@ pub fn host(options: &HostOptions, as_json: bool) -> Result<Status, Failure> {
     let none = |effect| lacks.iter().all(|lack| lack.effect != effect);
     let can_run = none(Effect::Prevents);
     let can_color = can_run && none(Effect::PreventsColors);
+    let can_limit = can_run && none(Effect::PreventsLimits);
     if as_json {
-        json::print(&Document { ok: lacks.is_empty(), can_run, can_color, lacks: &lacks })?;
+        json::print(&Document {
+            ok: lacks.is_empty(),
+            can_run,
+            can_color,
+            can_limit,
+            lacks: &lacks,
+        })?;
     } else {
-        output::print(&text(&lacks, can_run, can_color))?;
+        output::print(&text(&lacks, can_run, can_color, can_limit))?;
     }
     Ok(if lacks.is_empty() { Status::Yes } else { Status::No })
 }
 
-fn text(lacks: &[Lack], can_run: bool, can_color: bool) -> String {
+fn text(lacks: &[Lack], can_run: bool, can_color: bool, can_limit: bool) -> String {
     let row =
         |lack: &Lack| [lack.name, lack.effect.as_str(), &lack.found].map(str::to_owned).to_vec();
     let rows: Vec<_> = lacks.iter().map(row).collect();
@@ -57,11 +64,17 @@ fn text(lacks: &[Lack], can_run: bool, can_color: bool) -> String {
         text.extend(lacks.iter().map(|lack| format!("{}: {}\n", lack.name, lack.help)));
         text.push('\n');
     }
-    text.push_str(match (can_run, can_color, lacks) {
+    text.push_str(match (can_run, can_color, can_limit) {
         (false, ..) => "VMs cannot run under KVM here\n",
-        (true, _, []) => "VMs can run under KVM here, and nothing is lacking\n",
-        (true, true, _) => "VMs can run under KVM here\n",
-        (true, false, _) => "VMs can run under KVM here, but not with colours\n",
+        _ if lacks.is_empty() => "VMs can run under KVM here, and nothing is lacking\n",
+        (true, true, true) => "VMs can run under KVM here\n",
+        (true, false, true) => "VMs can run under KVM here, but not with colours\n",
+        (true, true, false) => {
+            "VMs can run under KVM here, but not with limits of memory accesses\n"
+        }
+        (true, false, false) => {
+            "VMs can run under KVM here, but not with colours or limits of memory accesses\n"
+        }
     });
     text
 }
@@ -75,5 +88,7 @@ struct Document<'a> {
     can_run: bool,
     /// True if VMs with colours can run.
     can_color: bool,
+    /// True if VMs with limits of memory accesses can run.
+    can_limit: bool,
     lacks: &'a [Lack],
 }

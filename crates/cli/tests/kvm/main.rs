@@ -4,6 +4,7 @@
 //! Nothing here relies on a longest time: the machine may itself be a virtual one, from which CPUs are taken for milliseconds.
 
 mod killed;
+mod limits;
 mod page;
 mod planned;
 mod proven;

@@ -62,9 +62,28 @@ fn what_a_host_lacks_is_said_at_once_for_people_and_for_machines() {
     assert_eq!(document["can_color"], false);
     let lacks = document["lacks"].as_array().expect("a list").iter();
     let lacks: Vec<_> = lacks.map(|it| [&it["name"], &it["effect"]]).collect();
-    assert_eq!(lacks, [["pagemap", "prevents-colors"], ["preempt-rt", "delays"]]);
+    let [colors, limits] = ["prevents-colors", "prevents-limits"];
+    let all = [["pagemap", colors], ["counter", limits], ["counter-rights", limits]];
+    assert_eq!(lacks, [&all[..], &[["preempt-rt", "delays"]]].concat());
+    assert_eq!(document["can_limit"], false);
     std::fs::create_dir_all(sandbox.path("host/proc/self")).expect("a folder");
     std::fs::write(sandbox.path("host/proc/self/pagemap"), "").expect("a file");
     let document = sandbox.bulkhead(&[&["--json"][..], &arguments].concat()).json();
     assert_eq!(document["can_color"], true);
+    let result = sandbox.bulkhead(&arguments);
+    assert!(
+        result.stdout.ends_with("but not with limits of memory accesses\n"),
+        "{}",
+        result.stdout
+    );
+    for (file, text) in [
+        ("proc/sys/kernel/perf_event_paranoid", "1"),
+        ("sys/bus/event_source/devices/cpu/type", "4"),
+    ] {
+        let file = sandbox.path(&format!("host/{file}"));
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+        std::fs::write(file, text).expect("a file");
+    }
+    let document = sandbox.bulkhead(&[&["--json"][..], &arguments].concat()).json();
+    assert_eq!(document["can_limit"], true);
 }

@@ -6,6 +6,7 @@
 //!
 //! Records are those of the hypervisor (`hypervisor/src/pcpu/sharing.rs`), with the times that the scheduler was told.
 
+mod regulation;
 mod sections;
 
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use super::news::Teller;
 use super::records::Writer;
 use super::shared::Shared;
 use super::{FREQUENCY_HZ, Id};
+pub use regulation::Regulation;
 pub use sections::Sections;
 
 /// An alarm stops a VCPU within this time on most hosts and almost always.
@@ -48,6 +50,8 @@ pub struct Context {
     pub shared: Arc<Shared>,
     /// The resources that VMs share, if they share some.
     pub locks: Option<Arc<Locks>>,
+    /// The event that is counted, if VCPUs here have limits of it.
+    pub counts: Option<vmm::Event>,
 }
 
 /// A PCPU.
@@ -67,6 +71,8 @@ pub struct Pcpu {
     timer: Option<u64>,
     /// Time of the last record.
     last: u64,
+    /// The limits of memory accesses, if VCPUs here have some.
+    regulation: Option<Regulation>,
 }
 
 /// A VCPU and its state.
@@ -95,6 +101,14 @@ fn renewal(now: u64) -> u64 {
     (now / RENEWAL_NS).saturating_add(2).saturating_mul(RENEWAL_NS)
 }
 
+/// Returns the VCPU that an input of the scheduler is about, as records have it.
+fn about(event: Event) -> Option<usize> {
+    match event {
+        Event::Wake(place) | Event::Block(place) | Event::Overflow(place) => Some(place),
+        _ => None,
+    }
+}
+
 impl Pcpu {
     /// Returns a PCPU whose VCPUs the scheduler knows by their places here.
     pub fn new(
@@ -118,7 +132,13 @@ impl Pcpu {
             blocked: false,
             timer: None,
             last: 0,
+            regulation: None,
         }
+    }
+
+    /// Holds VCPUs to limits of memory accesses.
+    pub fn with_regulation(self, regulation: Option<Regulation>) -> Self {
+        Self { regulation, ..self }
     }
 
     /// Runs the VCPUs until all are off. The first period of all servers starts at `start`.
@@ -153,6 +173,7 @@ impl Pcpu {
                     self.alarm.set(next);
                     self.thread.wait();
                     self.alarm.rang();
+                    self.counter_rang();
                 }
             }
         }
@@ -172,6 +193,7 @@ impl Pcpu {
 
     /// Does what is to be done at this time.
     fn look(&mut self, now: u64) {
+        self.mark_accesses();
         for place in 0..self.seats.len() {
             let Seat { id, state, .. } = self.seats[place];
             if self.context.shared.has_ended(id.vm) && state != State::Off {
@@ -193,6 +215,7 @@ impl Pcpu {
                 self.look_at_sections(place, now);
             }
         }
+        self.look_at_accesses(now);
         if self.timer.is_some_and(|timer| timer <= now) {
             self.decide(Event::Tick, Kind::Tick, now);
         }
@@ -202,6 +225,7 @@ impl Pcpu {
     fn wake(&mut self, place: usize, time: u64) {
         self.seats[place].state = State::Ready;
         self.blocked &= self.loaded != Some(place);
+        self.count_for(place, time);
         self.decide(Event::Wake(place), Kind::Wake, time);
     }
 
@@ -217,32 +241,40 @@ impl Pcpu {
 
     /// Tells the scheduler, and notes what it decides.
     fn decide(&mut self, event: Event, kind: Kind, now: u64) {
-        let about = match event {
-            Event::Wake(place) | Event::Block(place) => Some(place),
-            _ => None,
-        };
-        self.record(now, kind, about, 0);
+        if self.regulation.is_some() {
+            return self.decide_regulated(event, kind, now);
+        }
+        self.record(now, kind, about(event), 0);
         let decision = self.scheduler.step(event, Instant(now), &mut NoGrants);
         self.timer = decision.timer.map(|timer| timer.0);
-        if decision.run != self.run {
-            self.run = decision.run;
-            match self.run {
-                Some(place) => {
-                    let budget = self.scheduler.budget().0.min(NO_LIMIT);
-                    self.record(now, Kind::VcpuRun, Some(place), budget);
-                }
-                None => self.record(now, Kind::Idle, None, 0),
-            }
-        }
+        self.act(decision.run, now);
         self.take_news(now);
+    }
+
+    /// Runs what the scheduler has decided to run.
+    fn act(&mut self, run: Option<usize>, now: u64) {
+        if run == self.run {
+            return;
+        }
+        self.run = run;
+        match self.run {
+            Some(place) => {
+                let budget = self.scheduler.budget().0.min(NO_LIMIT);
+                self.record(now, Kind::VcpuRun, Some(place), budget);
+            }
+            None => self.record(now, Kind::Idle, None, 0),
+        }
     }
 
     /// Lets a VCPU execute until it stops, and does what it asks for.
     fn execute(&mut self, place: usize) {
         let from = now();
         if self.loaded != Some(place) {
-            self.loaded = Some(place);
+            let before = self.loaded.replace(place);
             if std::mem::take(&mut self.blocked) {
+                if let Some(before) = before {
+                    self.count_switch_for(before, from);
+                }
                 self.scheduler.enter(Instant(from));
                 self.record(from, Kind::Enter, Some(place), 0);
             }
@@ -257,6 +289,7 @@ impl Pcpu {
             Exit::Signal => {
                 self.thread.take();
                 self.alarm.rang();
+                self.counter_rang();
             }
             Exit::Call(Call::Marks) => {}
             Exit::Call(Call::Console) => {

@@ -100,12 +100,17 @@ impl Shared {
         self.listener.unpark();
     }
 
+    /// VMs cannot go on: all threads have to end.
+    pub fn fail(&self, failure: String) {
+        // The first failure may have caused others.
+        let _ = self.failure.set(failure);
+        self.stop();
+    }
+
     /// A thread runs no VCPUs any more; `failure`: why it had to end. Then all others end, too.
     pub fn leave(&self, failure: Option<String>) {
         if let Some(failure) = failure {
-            // The first failure may have caused others.
-            let _ = self.failure.set(failure);
-            self.stop();
+            self.fail(failure);
         }
         self.running.fetch_sub(1, Ordering::SeqCst);
         self.tell();

@@ -5,6 +5,7 @@ mod budgets;
 mod code;
 mod colors;
 mod ends;
+mod limits;
 mod locks;
 mod marks;
 mod records;

@@ -1,6 +1,7 @@
 //! The host as a machine: its console, its trace, and its end.
 
 mod console;
+mod limits;
 mod sharing;
 
 use std::collections::VecDeque;
@@ -52,7 +53,7 @@ impl Host {
         let sharing = sharing::sharing(&system.plan);
         let stops = || watch.stops();
         let prepared = host_machine::Prepared::new(guests, seats.collect(), sharing, &stops);
-        let prepared = prepared.map_err(failed)?;
+        let prepared = prepared.map_err(failed)?.with_limits(limits::limits(&system.plan));
         Ok(Self { prepared: Some(prepared), findings: Shown::default() })
     }
 
@@ -105,6 +106,7 @@ fn failed(error: host_machine::Error) -> Failure {
         host_machine::Error::Claimed { .. } => "cpu-taken",
         host_machine::Error::Colors(_) => "no-memory",
         host_machine::Error::HiddenFrames => "pagemap",
+        host_machine::Error::NoCounter { .. } => "counter",
         _ => "kvm",
     };
     Failure::new(code, error)

@@ -85,10 +85,6 @@ fn wrong(vm: &description::Vm) -> Vec<(&'static str, &Place)> {
     let own = own.filter(|own| colors.is_none_or(|all| all.value != own.value));
     wrong.extend(own.map(|it| ("colours for tasks", &it.place)));
     wrong.extend(vm.memory_at.iter().map(|it| ("places of RAM in the machine", &it.place)));
-    wrong.extend(vm.critical.iter().map(|place| ("critical VMs", place)));
-    let own = vm.vcpus.iter().filter_map(|vcpu| vcpu.bandwidth.as_ref());
-    let limits = vm.bandwidth.iter().chain(own);
-    wrong.extend(limits.map(|_| ("limits of memory accesses", &vm.name.place)));
     if vm.lifecycle.on_crash == OnEvent::Restart {
         wrong.push(("restarts of VMs", &vm.name.place));
     }

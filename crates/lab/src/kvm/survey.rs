@@ -4,7 +4,9 @@ use std::path::Path;
 
 use host::survey::{Effect, Lack, survey};
 use system::diagnostic::{Diagnostic, Errors};
+use system::plan::CounterSource;
 
+use super::limits;
 use crate::failure::Failure;
 use crate::load::System;
 
@@ -16,15 +18,24 @@ pub fn check(system: &System) -> Result<Vec<String>, Failure> {
     cpus.sort_unstable();
     cpus.dedup();
     let colored = system.plan.vms.iter().any(|vm| vm.colors().is_some());
+    let limited = limits::are_in(&system.plan);
+    let counter = system.plan.platform.bandwidth_counter.as_ref();
+    // Linux counts time without help of the CPU.
+    let counts_time = counter.is_some_and(|it| it.source == CounterSource::Clock);
     let lacks = survey(Path::new("/"), &cpus);
     let prevents = |lack: &Lack| match lack.effect {
         Effect::Prevents => true,
         Effect::PreventsColors => colored,
+        Effect::PreventsLimits => limited && !(counts_time && lack.name == "counter"),
         Effect::Delays | Effect::WeakensColors => false,
     };
     let (prevents, rest): (Vec<_>, Vec<_>) = lacks.into_iter().partition(prevents);
     let mistake = |it: Lack| {
-        let what = if it.effect == Effect::PreventsColors { "VMs with colours" } else { "VMs" };
+        let what = match it.effect {
+            Effect::PreventsColors => "VMs with colours",
+            Effect::PreventsLimits => "VMs with limits of memory accesses",
+            _ => "VMs",
+        };
         let message = format!("{what} cannot run on this host: {}", it.found);
         Diagnostic::new(it.name, message).help(it.help)
     };

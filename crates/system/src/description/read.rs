@@ -207,7 +207,8 @@ fn counter(table: &Fields<'_>, platform: Option<Located<Platform>>) -> Option<Lo
     let Some(own) = table.table("bandwidth") else { return platform };
     let Located { value: mut platform, place } = platform?;
     let base = platform.bandwidth.as_ref();
-    let bandwidth = platform::read_bandwidth(&own, base, platform.cpus.len(), &platform.caches)?;
+    let machine = (platform.cpus.len(), platform.kvm);
+    let bandwidth = platform::read_bandwidth(&own, base, machine, &platform.caches)?;
     platform.bandwidth = Some(bandwidth);
     Some(Located { value: platform, place })
 }

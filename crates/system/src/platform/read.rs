@@ -41,15 +41,15 @@ pub(crate) fn read(at: &Fields<'_>) -> Option<Platform> {
     }
     let caches = caches::read(at);
     let counter = counter(at);
+    let kvm = at.boolean("kvm").unwrap_or(false);
     let machine = cpus.as_ref().zip(caches.as_deref());
     let bandwidth = at
         .table("bandwidth")
         .zip(machine)
-        .map(|(table, (cpus, caches))| bandwidth::read(&table, None, cpus.len(), caches));
+        .map(|(table, (cpus, caches))| bandwidth::read(&table, None, (cpus.len(), kvm), caches));
     let overheads = at.table("overheads").map(|table| overheads::read(&table, None));
     let boot = boot(at, architecture.as_ref(), memory.as_deref());
     let qemu = at.table("qemu").map(|qemu| self::qemu(&qemu));
-    let kvm = at.boolean("kvm").unwrap_or(false);
     Some(Platform {
         name: name?.value,
         about: about?.value,

@@ -401,3 +401,51 @@ fn limits_can_be_left_to_the_planner_where_accesses_have_a_cost() {
         assert!(errors.contains(said) && errors.contains("cannot be planned"), "{errors}");
     }
 }
+
+/// A VM under KVM, with keys of `[platform.bandwidth]` and a limit.
+fn under_kvm(keys: &str, limit: &str) -> Result<Plan, Errors> {
+    let text = format!(
+        "[platform]\nboard = \"linux-kvm\"\n[platform.bandwidth]\n{keys}\n\
+         [[vm]]\nname = \"it\"\nboot = \"raw\"\nmemory = \"4MiB\"\nkernel = \"k\"\nbandwidth = {limit}\n"
+    );
+    System::from_toml("s.toml", &text, Path::new("")).and_then(|system| plan::outline(&system))
+}
+
+#[test]
+fn under_kvm_linux_counts() {
+    let accesses = "{ accesses = 2_000_000, period = \"10ms\" }";
+    for (keys, source) in [
+        ("", CounterSource::REFILLS),
+        ("event = \"instructions\"", CounterSource::Pmu { event: 0x08 }),
+        ("event = 0x412e", CounterSource::Pmu { event: 0x412e }),
+        ("counter = \"cycles\"", CounterSource::Cycles),
+        ("counter = \"clock\"", CounterSource::Clock),
+    ] {
+        let plan = under_kvm(keys, accesses).unwrap_or_else(|errors| panic!("{keys}: {errors}"));
+        let counter = plan.platform.bandwidth_counter.expect("a counter");
+        assert_eq!((counter.source, counter.bits), (source, 64), "{keys}");
+        assert_eq!(plan.vms[0].memory_budget, budget(2_000_000, 10));
+    }
+    let plan = under_kvm("", "\"80MB/s\"").unwrap_or_else(|errors| panic!("{errors}"));
+    assert_eq!(plan.vms[0].memory_budget, budget(1_250, 1));
+}
+
+#[test]
+fn counters_that_linux_does_not_have_are_refused() {
+    for (keys, limit, message) in [
+        ("counter = \"cachescope\"", "\"80MB/s\"", "`cachescope` is not known here"),
+        ("event = \"bus-access\"", "\"80MB/s\"", "`bus-access` is not known here"),
+        ("event = 0x17", "\"80MB/s\"", "0x17 is the number of an event of Arm's CPUs"),
+        ("event = 0x11", "\"80MB/s\"", "0x11 is the number of an event of Arm's CPUs"),
+        ("counter_bits = 32", "\"80MB/s\"", "Linux drives the counter"),
+        ("counter_interrupt = 23", "\"80MB/s\"", "Linux drives the counter"),
+        ("counter = \"clock\"", "\"80MB/s\"", "`linux-kvm` does not count accesses to memory"),
+        ("counter = \"clock\"\naccess_bytes = \"64B\"", "\"80MB/s\"", "no accesses to memory are"),
+        ("counter = \"clock\"\nevent = 0x412e", "\"80MB/s\"", "only the PMU counts one of several"),
+    ] {
+        let errors = under_kvm(keys, limit).expect_err(keys).to_string();
+        assert!(errors.contains(message), "{keys}: {errors}");
+    }
+    let errors = make(&with("access_latency = \"64ns\"", "counter = \"clock\"")).expect_err("Arm");
+    assert!(errors.to_string().contains("`clock` is not known here"), "{errors}");
+}

@@ -1,6 +1,7 @@
 //! All `unsafe` code: memory that guests change, and calls of the system that no crate offers.
 
 pub mod candidates;
+pub mod counter;
 pub mod memory;
 pub mod pins;
 pub mod thread;

@@ -13,23 +13,22 @@
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use policy::bandwidth;
 use policy::time::Instant;
 
 use crate::arch::regs;
+use crate::lock::Own;
 use crate::pcpu::{Assignment, Pcpu};
 use crate::vm::Vm;
 
 /// A VM that gets credits, as a PCPU with critical VCPUs sees it.
 pub(in crate::pcpu) struct Side {
     vm: &'static Vm,
-    period: u64,
+    /// Accesses of critical VCPUs in the current period so far.
+    counted: Own<bandwidth::Side>,
     /// True if it gives credits up when guests switch tasks.
     flush_task_switch: bool,
-    /// End of the current period.
-    end: AtomicU64,
-    /// Accesses of critical VCPUs in it so far.
-    accesses: AtomicU64,
-    /// Address space of the critical guest at its start.
+    /// Address space of the critical guest at the start of the period.
     table: AtomicU64,
 }
 
@@ -42,10 +41,8 @@ impl Side {
             let Some(compensation) = budget.compensation else { continue };
             all.push(Self {
                 vm,
-                period: budget.budget.period.0,
+                counted: Own::new(bandwidth::Side::new(budget.budget.period, Instant(start))),
                 flush_task_switch: compensation.flush_task_switch,
-                end: AtomicU64::new(start),
-                accesses: AtomicU64::new(0),
                 table: AtomicU64::new(0),
             });
         }
@@ -67,34 +64,26 @@ impl Pcpu {
         let critical = ran.filter(|ran| ran.vm.plan.critical);
         let mut next = u64::MAX;
         for side in sides {
-            let mut made = side.accesses.load(Relaxed);
-            if critical.is_some() {
-                made = made.saturating_add(accesses);
-            }
-            let mut end = side.end.load(Relaxed);
-            if now >= end {
-                // Of several periods, if nobody looked for so long, it is told with the last.
-                end += (now - end) / side.period * side.period;
+            let mut counted = side.counted.lock();
+            let told = counted.count(if critical.is_some() { accesses } else { 0 }, Instant(now));
+            next = next.min(counted.end().0);
+            drop(counted);
+            if let Some((made, end)) = told {
                 self.end_period(side, critical, made, end);
-                made = 0;
-                end += side.period;
-                side.end.store(end, Relaxed);
             }
-            side.accesses.store(made, Relaxed);
-            next = next.min(end);
         }
         next
     }
 
-    fn end_period(&self, side: &Side, critical: Option<&Assignment>, accesses: u64, end: u64) {
+    fn end_period(&self, side: &Side, critical: Option<&Assignment>, accesses: u64, end: Instant) {
         let Some(pool) = side.vm.pool.get() else { return };
         let mut pool = pool.lock();
-        pool.report(self.index as u32, accesses, Instant(end));
+        pool.report(self.index as u32, accesses, end);
         if side.flush_task_switch && critical.is_some_and(|at| self.has_loaded(at)) {
             let table = regs::ttbr0_el1::read();
             if side.table.load(Relaxed) != table {
                 side.table.store(table, Relaxed);
-                pool.flush(Instant(end));
+                pool.flush(end);
             }
         }
     }

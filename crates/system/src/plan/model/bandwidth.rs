@@ -21,7 +21,7 @@ pub struct BandwidthCounter {
     pub access: Option<Bytes>,
 }
 
-/// Counters that the hypervisor can use.
+/// Counters that the hypervisor can use, and one that only Linux has.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum CounterSource {
     /// An event counter of the performance monitors of the CPU.
@@ -33,11 +33,17 @@ pub enum CounterSource {
     Cycles,
     /// The counter of the cache model, where QEMU runs with it.
     Cachescope,
+    /// The processor time of a PCPU's thread under KVM, in nanoseconds: budgets are times.
+    Clock,
 }
 
 impl CounterSource {
-    /// The words in description and plan.
-    pub const WORDS: [&'static str; 3] = words::COUNTERS;
+    /// The words in descriptions; plans that are files have [`words::COUNTERS`].
+    pub const WORDS: [&'static str; 4] =
+        [words::COUNTERS[0], words::COUNTERS[1], words::COUNTERS[2], "clock"];
+
+    /// The words of counters that Linux has.
+    pub const UNDER_KVM: [&'static str; 3] = [Self::WORDS[0], Self::WORDS[1], Self::WORDS[3]];
 
     /// Events that have a name (Arm Architecture Reference Manual, D13.12): loads and stores;
     /// beats on the bus; lines that come into the level 2 cache, which is the last one of these
@@ -54,17 +60,21 @@ impl CounterSource {
 
     /// Returns the word in description and plan.
     pub fn as_str(self) -> &'static str {
-        let [pmu, cycles, cachescope] = Self::WORDS;
+        let [pmu, cycles, cachescope, clock] = Self::WORDS;
         match self {
             Self::Pmu { .. } => pmu,
             Self::Cycles => cycles,
             Self::Cachescope => cachescope,
+            Self::Clock => clock,
         }
     }
 
     /// Returns true if accesses to memory are counted, and not time or instructions.
     pub fn counts_memory(self) -> bool {
-        !matches!(self, Self::Cycles | Self::Pmu { event: events::INSTRUCTIONS | events::CYCLES })
+        !matches!(
+            self,
+            Self::Cycles | Self::Clock | Self::Pmu { event: events::INSTRUCTIONS | events::CYCLES }
+        )
     }
 }
 

@@ -1,6 +1,6 @@
 //! Budgets of memory accesses, and the counter of accesses.
 
-use abi::plan::names;
+use abi::plan::{names, words};
 use units::{Bytes, Duration};
 
 use super::Cursor;
@@ -9,7 +9,7 @@ use crate::plan::{BandwidthCounter, Compensation, CounterSource, MemoryBudget};
 
 /// `bandwidth-counter` of the platform.
 pub(super) fn counter(at: &Cursor<'_>) -> Option<BandwidthCounter> {
-    let source = match at.word(names::SOURCE, &CounterSource::WORDS) {
+    let source = match at.word(names::SOURCE, &words::COUNTERS) {
         Some(word) => {
             let others = [CounterSource::Cycles, CounterSource::Cachescope];
             match others.into_iter().find(|source| source.as_str() == word) {

@@ -1,6 +1,7 @@
 //! Reads `[bandwidth]`.
 
 use abi::limits::{PRIVATE_INTERRUPTS, SHARED_INTERRUPTS};
+use abi::plan::{events, words};
 
 use units::{Bytes, Duration};
 
@@ -17,20 +18,23 @@ const CACHESCOPE_INTERRUPT: IntId = IntId(22);
 /// Bytes of an access where no shared cache says how long lines are.
 const LINE: Bytes = Bytes(64);
 
-/// Reads the counter of a machine with this number of CPUs and these caches. Keys that are not
+/// Reads the counter of a machine with this number of CPUs, which may run VMs under KVM, and these caches. Keys that are not
 /// given are as in `base`, if that is a counter of the same kind, or else have their defaults.
 pub(crate) fn read(
     at: &Fields<'_>,
     base: Option<&Bandwidth>,
-    cpus: usize,
+    (cpus, kvm): (usize, bool),
     caches: &[Cache],
 ) -> Option<Bandwidth> {
-    let words = CounterSource::WORDS.map(|word| (word, word));
-    let word = at.choice("counter", &words);
+    let words = if kvm { CounterSource::UNDER_KVM } else { words::COUNTERS };
+    let word = at.choice("counter", &words.map(|word| (word, word)));
     if base.is_none() {
         at.required::<()>("counter", None, "\"pmu\"");
     }
-    let event = event(at);
+    let event = event(at, kvm);
+    if kvm {
+        refuse_registers(at);
+    }
     let bits = bits(at);
     let interrupts = interrupts(at, cpus);
     let access = at.quantity::<Bytes>("access_bytes");
@@ -52,8 +56,8 @@ pub(crate) fn read(
         Some(word) => {
             let help = "remove it, or say `counter = \"pmu\"`";
             at.forbid("event", "only the PMU counts one of several events", help);
-            let cycles = word == CounterSource::Cycles.as_str();
-            Some(if cycles { CounterSource::Cycles } else { CounterSource::Cachescope })
+            let others = [CounterSource::Cycles, CounterSource::Cachescope, CounterSource::Clock];
+            others.into_iter().find(|source| source.as_str() == word)
         }
         None => None,
     };
@@ -77,7 +81,8 @@ pub(crate) fn read(
     // The cycle counter is one of the PMU.
     let pmu = base.filter(|base| (base.source == CounterSource::Cachescope) == is_scope);
     let usual = if is_scope { CACHESCOPE_INTERRUPT } else { PMU_INTERRUPT };
-    let width = if matches!(source, CounterSource::Pmu { .. }) { 32 } else { 64 };
+    // Linux makes a counter of 64 bits of any.
+    let width = if matches!(source, CounterSource::Pmu { .. }) && !kvm { 32 } else { 64 };
     let line = caches.iter().filter(|cache| cache.shared_by > 1).max_by_key(|cache| cache.level);
     let line = line.map_or(LINE, |cache| Bytes(cache.shape.line_bytes().into()));
     let access = access.map(|access| access.value).or(base.and_then(|base| base.access));
@@ -93,11 +98,32 @@ pub(crate) fn read(
 }
 
 /// Returns the name or the number of an event.
-fn event(at: &Fields<'_>) -> Option<u16> {
+fn event(at: &Fields<'_>, kvm: bool) -> Option<u16> {
     if at.has("event") && !at.is_string("event") {
-        return at.integer("event", 0, u16::MAX.into()).map(|event| event.value as u16);
+        let number = at.integer("event", 0, u16::MAX.into())?;
+        let event = number.value as u16;
+        if kvm && (event == events::CYCLES || CounterSource::EVENTS.iter().any(|it| it.1 == event))
+        {
+            let message = format!("{event:#x} is the number of an event of Arm's CPUs");
+            let help = "write event select and unit mask of an x86 CPU, as in `event = 0x412e`; or a name, as in \
+                        `event = \"llc-refill\"`";
+            at.add(Diagnostic::new("wrong-value", message).at(&number.place, "here").help(help));
+        }
+        return Some(event);
     }
-    at.choice("event", &CounterSource::EVENTS).map(|event| event.value)
+    if !kvm {
+        return at.choice("event", &CounterSource::EVENTS).map(|event| event.value);
+    }
+    // What x86 CPUs and Linux have in common.
+    let [_, _, refills, instructions] = CounterSource::EVENTS;
+    at.choice("event", &[refills, instructions]).map(|event| event.value)
+}
+
+/// Refuses what describes registers of a counter, which only Linux knows under KVM.
+fn refuse_registers(at: &Fields<'_>) {
+    for key in ["counter_bits", "counter_interrupt", "counter_interrupts"] {
+        at.forbid(key, "Linux drives the counter", "remove it");
+    }
 }
 
 fn bits(at: &Fields<'_>) -> Option<u32> {
