@@ -17,7 +17,9 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use policy::cpu::{Cpu, Slot};
-use vmm::{Claim, Elsewhere, Kvm, LastLevelCache, LockedMemory, Scale, Start, Vcpu, Vm};
+use vmm::{
+    Claim, Elsewhere, Kvm, LastLevelCache, LockedMemory, Scale, Start, SystemCalls, Vcpu, Vm,
+};
 
 use crate::PRIORITY;
 use crate::colors::{Colored, Findings};
@@ -159,6 +161,7 @@ impl Prepared {
         let used = self.pcpus.iter().filter(|seats| !seats.vcpus.is_empty());
         running.elsewhere = Elsewhere::new(&used.map(|seats| seats.cpu).collect::<Vec<_>>());
         let locks = self.locks().map(Arc::new);
+        let calls = SystemCalls::new()?;
         let mut threads = Vec::new();
         for (number, seats) in self.pcpus.iter().enumerate() {
             let vms = seats.vcpus.iter().map(|id| id.vm).collect::<BTreeSet<_>>().len();
@@ -179,7 +182,8 @@ impl Prepared {
                     locks: locks.clone(),
                 };
                 let name = format!("pcpu{number}");
-                let body = move || enter(context, &ready, &to_do);
+                let calls = calls.clone();
+                let body = move || enter(context, &calls, &ready, &to_do);
                 let thread =
                     thread::Builder::new().name(name).spawn(body).map_err(Error::thread)?;
                 running.threads.push(thread);
@@ -244,14 +248,16 @@ struct Work {
     vcpus: Vec<(Id, Vcpu, Option<pcpu::Sections>)>,
 }
 
-/// The thread of a PCPU.
+/// The thread of a PCPU. Before it gets VCPUs, it gives up all system calls that it does not need.
 fn enter(
     context: pcpu::Context,
+    calls: &SystemCalls,
     ready: &Sender<Result<vmm::Kick, Error>>,
     to_do: &Receiver<Box<Work>>,
 ) {
     let entered = vmm::RealTime::enter(PRIORITY.into(), context.cpu)
-        .and_then(|thread| Ok((thread.alarm()?, thread)));
+        .and_then(|thread| Ok((thread.alarm()?, thread)))
+        .and_then(|entered| calls.enter().map(|()| entered));
     let (alarm, thread) = match entered {
         Ok(entered) => entered,
         Err(error) => return drop(ready.send(Err(error))),
@@ -402,7 +408,12 @@ mod tests {
         let shared = Arc::clone(&running.shared);
         running.shared.come();
         running.shared.end(1);
-        let run = move || guarded(4, &shared, || panic!("nothing is {}", "right"));
+        let calls = SystemCalls::new().expect("a filter");
+        let run = move || {
+            // As the thread of a PCPU does.
+            calls.enter().expect("Linux has filters");
+            guarded(4, &shared, || panic!("nothing is {}", "right"));
+        };
         running.threads.push(thread::spawn(run));
         let mut next = || running.next(Duration::from_secs(20));
         for vm in [0, 2] {

@@ -3,6 +3,7 @@
 pub mod candidates;
 pub mod memory;
 pub mod pins;
+pub mod refused;
 pub mod thread;
 
 use std::mem;
