@@ -7,6 +7,7 @@ mod killed;
 mod page;
 mod planned;
 mod proven;
+mod restarts;
 mod virtual_cache;
 
 use std::io::{BufRead, BufReader};

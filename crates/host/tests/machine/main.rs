@@ -8,6 +8,7 @@ mod ends;
 mod locks;
 mod marks;
 mod records;
+mod restarts;
 mod starts;
 mod text;
 mod vms;

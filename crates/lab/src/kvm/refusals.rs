@@ -4,7 +4,6 @@ use abi::kvm::{ARGUMENTS_MAX, RAM_MAX};
 use abi::limits::COUNT_MAX;
 use system::description::{self, Protocol};
 use system::diagnostic::{Diagnostic, Errors, Place};
-use system::plan::OnEvent;
 
 use crate::failure::Failure;
 use crate::load::System;
@@ -89,9 +88,6 @@ fn wrong(vm: &description::Vm) -> Vec<(&'static str, &Place)> {
     let own = vm.vcpus.iter().filter_map(|vcpu| vcpu.bandwidth.as_ref());
     let limits = vm.bandwidth.iter().chain(own);
     wrong.extend(limits.map(|_| ("limits of memory accesses", &vm.name.place)));
-    if vm.lifecycle.on_crash == OnEvent::Restart {
-        wrong.push(("restarts of VMs", &vm.name.place));
-    }
     if vm.lifecycle.aborts {
         wrong.push(("aborts of accesses where a VM has nothing", &vm.name.place));
     }
