@@ -97,6 +97,8 @@ pub enum Call {
     /// [`LOCK_GRANTED`](crate::hypercall::LOCK_GRANTED): the task is in [`ARGUMENT_WORD`], and how it got its resource in
     /// [`SECOND_WORD`].
     Granted = 8,
+    /// Resets the VM, which starts again if its description says so (`on_reset`): with its images, and RAM of zeros.
+    Reset = 9,
 }
 
 impl Call {
@@ -111,6 +113,7 @@ impl Call {
             6 => Self::Lock,
             7 => Self::Unlock,
             8 => Self::Granted,
+            9 => Self::Reset,
             _ => return None,
         })
     }
@@ -139,7 +142,7 @@ mod tests {
     fn calls_and_numbers_are_the_same() {
         let calls = (0..20).filter_map(|number| Some((number, Call::from_number(number)?)));
         assert!(calls.clone().all(|(number, call)| call as u32 == number));
-        assert_eq!(calls.count(), 8);
+        assert_eq!(calls.count(), 9);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! - [`machine`] runs them: one thread with the policy `SCHED_FIFO` for each PCPU asks the same scheduler as the hypervisor
 //!   ([`policy::cpu`]) which VCPU runs, and runs it until its budget ends, it waits, or another one comes first. While VMs run,
 //!   such a thread waits for no other thread and allocates nothing: what it tells and records goes through rings without locks.
+//!   It makes only the system calls that it needs ([`vmm::SystemCalls`]). Another thread, without that policy, restarts VMs.
 //!   Nothing of the host is changed but the threads of this process and memory that is locked, so that nothing has to be
 //!   restored. A CPU has the VCPUs of one run at a time ([`vmm::Claim`]).
 //! - [`colors`] chooses the frames of VMs with page colours.

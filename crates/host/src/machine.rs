@@ -2,15 +2,17 @@
 
 mod audit;
 mod coloring;
+mod life;
 mod limits;
 mod locks;
 mod news;
 mod pcpu;
 mod records;
+mod restart;
 mod ring;
 mod shared;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -18,11 +20,16 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use policy::cpu::{Cpu, Slot};
-use vmm::{Claim, Counter, Elsewhere, Kvm, LastLevelCache, LockedMemory, Scale, Start, Vcpu, Vm};
+use vmm::{
+    Claim, Counter, Elsewhere, Kvm, LastLevelCache, LockedMemory, Scale, Start, SystemCalls, Vcpu,
+    Vm, VmMemory,
+};
 
 use crate::PRIORITY;
 use crate::colors::{Colored, Findings};
 use audit::{Audit, Auditor};
+use life::Life;
+pub use life::Restarts;
 use limits::Pools;
 pub use limits::{Credits, Limits, SharedLimit, VmLimits};
 use locks::Locks;
@@ -30,6 +37,7 @@ pub use locks::{Sharer, Sharing};
 use news::Listener;
 use pcpu::Pcpu;
 pub use records::Records;
+use restart::{Original, Renewal, Restarter};
 use shared::Shared;
 pub use vmm::{Error, Event};
 
@@ -55,6 +63,8 @@ pub struct Guest {
     pub entry: u64,
     /// The boot arguments.
     pub arguments: String,
+    /// After which ends it starts again.
+    pub restarts: Restarts,
 }
 
 /// A VCPU, by the index of its VM and its own.
@@ -85,6 +95,29 @@ pub enum News {
         /// The text.
         text: Vec<u8>,
     },
+    /// A VM restarts, when its VCPUs have stopped.
+    Restarts {
+        /// Its index.
+        vm: u8,
+        /// Why.
+        reason: &'static str,
+        /// Number of its restarts with this one.
+        number: u32,
+        /// Most of them.
+        limit: u32,
+    },
+    /// A VM ends, as is told next, that would restart if it had not done so as often as it may.
+    AtLimit {
+        /// Its index.
+        vm: u8,
+    },
+    /// A VM cannot be restarted, and ends, as is told next.
+    NotRestarted {
+        /// Its index.
+        vm: u8,
+        /// Why, in words.
+        why: String,
+    },
     /// A VM has ended.
     Ended {
         /// Its index.
@@ -112,10 +145,24 @@ fn show_cache(vm: &mut Vm, guest: &Guest) -> Result<(), Error> {
     vm.show(LastLevelCache { bytes: cache.bytes(), ways, line_bytes })
 }
 
+/// Makes a VM in this memory, which is zero, and loads it.
+fn loaded(kvm: &Kvm, guest: &Guest, memory: VmMemory) -> Result<Vm, Error> {
+    let mut vm = kvm.vm_in(memory)?;
+    show_cache(&mut vm, guest)?;
+    vm.load("the kernel", guest.load, &guest.file)?;
+    Ok(vm)
+}
+
+/// The start of a VCPU of this VM.
+fn start_of(id: Id, guest: &Guest) -> Start<'_> {
+    Start { vcpu: id.vcpu.into(), entry: guest.entry, arguments: &guest.arguments }
+}
+
 /// VMs that can be started.
 #[derive(Debug)]
 pub struct Prepared {
-    vms: Vec<(Vm, Guest)>,
+    kvm: Kvm,
+    vms: Vec<(Vm, Guest, VmMemory)>,
     pcpus: Vec<Seats>,
     sharing: Sharing,
     limits: Option<Limits>,
@@ -139,14 +186,12 @@ impl Prepared {
         let (mut memories, audit) = coloring::memories(&guests, stops)?;
         let make = |(index, guest): (usize, Guest)| {
             let memory = memories.remove(&index);
-            let mut vm = memory.map_or_else(|| kvm.vm(guest.ram_bytes), |it| kvm.vm_in(it))?;
-            show_cache(&mut vm, &guest)?;
-            vm.load("the kernel", guest.load, &guest.file)?;
-            Ok((vm, guest))
+            let memory = memory.map_or_else(|| VmMemory::new(guest.ram_bytes), Ok)?;
+            Ok((loaded(&kvm, &guest, memory.clone())?, guest, memory))
         };
         let vms = guests.into_iter().enumerate().map(make).collect::<Result<_, Error>>()?;
         let (limits, scale) = (None, Scale::measure());
-        Ok(Self { vms, pcpus, sharing, limits, scale, claims, audit })
+        Ok(Self { kvm, vms, pcpus, sharing, limits, scale, claims, audit })
     }
 
     /// Holds VMs to limits of memory accesses.
@@ -165,20 +210,21 @@ impl Prepared {
         schedulers: impl FnOnce(u64) -> Vec<Cpu<Vec<Slot>>>,
     ) -> Result<Running, Error> {
         // Dropped last: it waits for threads, which wait for what `threads` has.
-        let mut running = Running::new(self.vms.len());
+        let mut running = Running::new(self.lives());
         running.claims = std::mem::take(&mut self.claims);
         let used = self.pcpus.iter().filter(|seats| !seats.vcpus.is_empty());
         running.elsewhere = Elsewhere::new(&used.map(|seats| seats.cpu).collect::<Vec<_>>());
         let locks = self.locks().map(Arc::new);
+        let calls = SystemCalls::new()?;
         let mut threads = Vec::new();
         for (number, seats) in self.pcpus.iter().enumerate() {
-            let vms = seats.vcpus.iter().map(|id| id.vm).collect::<BTreeSet<_>>().len();
-            let (records, read) = records::channel(self.vms.len(), vms);
+            let vms = seats.vcpus.iter().fold(0u8, |vms, id| vms | 1 << id.vm);
+            let (records, read) = records::channel(self.vms.len(), vms.count_ones() as usize);
             running.records.push(read);
             if !seats.vcpus.is_empty() {
                 let (ready, becomes_ready) = mpsc::channel();
                 let (work, to_do) = mpsc::channel();
-                let (news, listener) = news::channel(vms, seats.vcpus.len());
+                let (news, listener) = news::channel(vms.count_ones() as usize, seats.vcpus.len());
                 running.listeners.push_back(listener);
                 let context = pcpu::Context {
                     number,
@@ -191,23 +237,30 @@ impl Prepared {
                     counts: self.limits.as_ref().and_then(|it| it.counted_on(seats)),
                 };
                 let name = format!("pcpu{number}");
-                let body = move || enter(context, &ready, &to_do);
+                let calls = calls.clone();
+                let body = move || enter(context, &calls, &ready, &to_do);
                 let thread =
                     thread::Builder::new().name(name).spawn(body).map_err(Error::thread)?;
                 running.threads.push(thread);
-                threads.push((number, becomes_ready, work));
+                threads.push((number, (becomes_ready, vms), work));
             }
         }
-        let kick = |(_, becomes_ready, _): &(_, Receiver<Result<_, Error>>, _)| {
-            becomes_ready.recv().unwrap_or_else(|_| Err(Error::thread_ended()))
+        let kick = |(_, (becomes_ready, vms), _): &(_, (Receiver<Result<_, Error>>, _), _)| {
+            let kick = becomes_ready.recv().unwrap_or_else(|_| Err(Error::thread_ended()))?;
+            Ok::<_, Error>((kick, *vms))
         };
         let kicks = threads.iter().map(kick).collect::<Result<Vec<_>, _>>()?;
-        let make = |(number, _, work): (usize, _, _)| {
-            let vcpu = |id: &Id| Ok((*id, self.vcpu(*id)?, self.sections(*id, locks.as_deref())));
+        let mut renewals: Vec<Vec<(Id, Renewal)>> = vec![Vec::new(); self.vms.len()];
+        let mut make = |(number, _, work): (usize, _, _)| {
+            let vcpu = |id: &Id| {
+                let renewal = Renewal::default();
+                renewals[usize::from(id.vm)].push((*id, renewal.clone()));
+                Ok((*id, (self.vcpu(*id)?, renewal), self.sections(*id, locks.as_deref())))
+            };
             let vcpus = self.pcpus[number].vcpus.iter().map(vcpu);
             Ok((number, work, vcpus.collect::<Result<Vec<_>, Error>>()?))
         };
-        let all = threads.into_iter().map(make).collect::<Result<Vec<_>, Error>>()?;
+        let all = threads.into_iter().map(&mut make).collect::<Result<Vec<_>, Error>>()?;
         running.locked = Some(LockedMemory::new()?);
         if let Some(mut audit) = self.audit.take() {
             audit.check()?;
@@ -216,6 +269,11 @@ impl Prepared {
         // Only now: a VM has all of its VCPUs, or none of them runs. To make them takes longer than the time that is left until
         // the servers start.
         let start = vmm::now() + LEAD_NS;
+        let original = |((_, guest, memory), vcpus)| Original { guest, memory, vcpus };
+        let vms = self.vms.into_iter().zip(renewals).map(original).collect();
+        let shared = Arc::clone(&running.shared);
+        let context = restart::Context { kvm: self.kvm, vms, start, shared, locks };
+        running.restarter = Some(Restarter::start(context)?);
         let mut schedulers: Vec<_> = schedulers(start).into_iter().map(Some).collect();
         let pools = self.limits.as_ref().map(|limits| Pools::new(limits, &self.pcpus, start));
         let pools = pools.transpose().map_err(|why| Error::Limits(why.to_string()))?.map(Arc::new);
@@ -233,9 +291,16 @@ impl Prepared {
     }
 
     fn vcpu(&self, id: Id) -> Result<Vcpu, Error> {
-        let (vm, guest) = &self.vms[usize::from(id.vm)];
-        let arguments = &guest.arguments;
-        vm.vcpu(Start { vcpu: id.vcpu.into(), entry: guest.entry, arguments })
+        let (vm, guest, _) = &self.vms[usize::from(id.vm)];
+        vm.vcpu(start_of(id, guest))
+    }
+
+    fn lives(&self) -> Vec<Life> {
+        let all = || self.pcpus.iter().flat_map(|seats| &seats.vcpus);
+        let life = |(vm, (_, guest, _)): (u8, &(Vm, Guest, VmMemory))| {
+            Life::new(guest.restarts, all().filter(|id| id.vm == vm).count())
+        };
+        (0..).zip(&self.vms).map(life).collect()
     }
 
     /// The resources that VMs share, if they share some.
@@ -255,19 +320,22 @@ impl Prepared {
 struct Work {
     start: u64,
     scheduler: Cpu<Vec<Slot>>,
-    vcpus: Vec<(Id, Vcpu, Option<pcpu::Sections>)>,
+    vcpus: Vec<(Id, (Vcpu, Renewal), Option<pcpu::Sections>)>,
     pools: Option<Arc<Pools>>,
 }
 
-/// The thread of a PCPU.
+/// The thread of a PCPU. Before it gets VCPUs, it gives up all system calls that it does not need.
 fn enter(
     context: pcpu::Context,
+    calls: &SystemCalls,
     ready: &Sender<Result<vmm::Kick, Error>>,
     to_do: &Receiver<Box<Work>>,
 ) {
     let entered = vmm::RealTime::enter(PRIORITY.into(), context.cpu).and_then(|thread| {
         let counter = context.counts.map(|event| Counter::new(event, &thread)).transpose()?;
-        Ok((thread.alarm()?, thread, counter))
+        let alarm = thread.alarm()?;
+        calls.enter()?;
+        Ok((alarm, thread, counter))
     });
     let (alarm, thread, counter) = match entered {
         Ok(entered) => entered,
@@ -307,6 +375,8 @@ pub struct Running {
     /// The news of the PCPUs with VCPUs; the one that is asked first comes first.
     listeners: VecDeque<Listener>,
     records: Vec<Records>,
+    /// Restarts VMs.
+    restarter: Option<Restarter>,
     /// Looks at the frames of VMs with colours.
     auditor: Option<Auditor>,
     // What follows is given back when no thread runs VCPUs any more.
@@ -327,12 +397,13 @@ pub enum Next {
 }
 
 impl Running {
-    fn new(vms: usize) -> Self {
+    fn new(lives: Vec<Life>) -> Self {
         Self {
-            shared: Arc::new(Shared::new(vms)),
+            shared: Arc::new(Shared::new(lives)),
             threads: Vec::new(),
             listeners: VecDeque::new(),
             records: Vec::new(),
+            restarter: None,
             auditor: None,
             claims: Vec::new(),
             elsewhere: None,
@@ -365,21 +436,23 @@ impl Running {
         for _ in 0..self.listeners.len() {
             let news = self.listeners.front_mut()?.next();
             self.listeners.rotate_left(1);
-            if let Some(News::Console { vm, .. }) = news {
-                self.shared.text_is_shown(vm);
+            match (&news, &self.restarter) {
+                (Some(News::Console { vm, .. }), _) => self.shared.text_is_shown(*vm),
+                (Some(News::Restarts { vm, .. }), Some(restarter)) => restarter.restart(*vm),
+                _ => {}
             }
             if news.is_some() {
                 return news;
             }
         }
-        None
+        self.restarter.as_ref()?.next()
     }
 
     /// Returns when a PCPU has failed: a VM that has not ended, and does not run any more.
     fn left_behind(&mut self) -> Option<News> {
         self.failure()?;
         let vm = self.shared.still_running()?;
-        self.shared.end(vm);
+        self.shared.life(vm).finish();
         Some(News::Ended { vm, fault: Some("pcpu-failed") })
     }
 
@@ -411,6 +484,7 @@ impl Drop for Running {
             // A panic has been shown.
             let _ = thread.join();
         }
+        self.restarter = None;
     }
 }
 
@@ -418,13 +492,22 @@ impl Drop for Running {
 mod tests {
     use super::*;
 
+    fn lives(vms: usize) -> Vec<Life> {
+        (0..vms).map(|_| Life::new(Restarts::default(), 1)).collect()
+    }
+
     #[test]
     fn a_pcpu_that_fails_stops_all_vms_and_the_run_says_why() {
-        let mut running = Running::new(3);
+        let mut running = Running::new(lives(3));
         let shared = Arc::clone(&running.shared);
         running.shared.come();
-        running.shared.end(1);
-        let run = move || guarded(4, &shared, || panic!("nothing is {}", "right"));
+        running.shared.life(1).finish();
+        let calls = SystemCalls::new().expect("a filter");
+        let run = move || {
+            // As the thread of a PCPU does.
+            calls.enter().expect("Linux has filters");
+            guarded(4, &shared, || panic!("nothing is {}", "right"));
+        };
         running.threads.push(thread::spawn(run));
         let mut next = || running.next(Duration::from_secs(20));
         for vm in [0, 2] {
@@ -438,7 +521,7 @@ mod tests {
 
     #[test]
     fn a_pcpu_that_cannot_go_on_stops_all_vms_and_the_run_says_why() {
-        let mut running = Running::new(1);
+        let mut running = Running::new(lives(1));
         let shared = Arc::clone(&running.shared);
         running.shared.come();
         let run = move || {
@@ -454,7 +537,7 @@ mod tests {
 
     #[test]
     fn a_pcpu_that_ends_well_is_no_failure() {
-        let mut running = Running::new(1);
+        let mut running = Running::new(lives(1));
         let shared = Arc::clone(&running.shared);
         running.shared.come();
         let (end, to_end) = mpsc::channel::<()>();

@@ -21,7 +21,10 @@ mod costs {
 
     use abi::guest::RAM;
     use abi::kvm::{Call, PORT, nanoseconds};
-    use vmm::{Claim, Error, Exit, Kvm, LockedMemory, RealTime, Scale, Start, Vcpu, Vm, now};
+    use vmm::{
+        Alarm, Claim, Error, Exit, Kvm, LockedMemory, RealTime, Scale, Start, SystemCalls, Vcpu,
+        Vm, now,
+    };
 
     const ENTRY: u64 = RAM + (1 << 20);
     const CALLS: usize = 5_000;
@@ -51,8 +54,17 @@ mod costs {
         0xeb, 0xc6, // jmp to the start
     ];
 
+    type Times = (&'static str, Vec<u64>);
+
     /// Prints both.
     pub fn measure() -> Result<(), Error> {
+        // A thread of its own, because it cannot print when it has given up system calls.
+        let times = thread::spawn(all).join().map_err(|_| Error::thread_ended())??;
+        times.into_iter().for_each(|(what, times)| show(what, times));
+        Ok(())
+    }
+
+    fn all() -> Result<Vec<Times>, Error> {
         let kvm = Kvm::open()?;
         let scale = Scale::measure();
         let cpus = thread::available_parallelism().map_or(1, |cpus| cpus.get());
@@ -63,12 +75,19 @@ mod costs {
         let (caller, one, other) = (vm(&kvm, &call)?, vm(&kvm, &WATCH)?, vm(&kvm, &WATCH)?);
         let thread = RealTime::enter(80, cpu)?;
         let _locked = LockedMemory::new()?;
-        show("call of a guest and back", calls(vcpu(&caller, &thread)?, scale));
+        let mut calling = vcpu(&caller, &thread)?;
         let both = [vcpu(&one, &thread)?, vcpu(&other, &thread)?];
-        let (late, gaps) = switches(both, &thread, scale)?;
-        show("alarm that stops a VCPU, late", late);
-        show("last instruction of one VCPU to first of the other", gaps);
-        Ok(())
+        let alarm = thread.alarm()?;
+        let unfiltered = calls(&mut calling, scale);
+        SystemCalls::new()?.enter()?;
+        let filtered = calls(&mut calling, scale);
+        let (late, gaps) = switches(both, (&thread, alarm), scale);
+        Ok(vec![
+            ("call of a guest and back, without a filter of system calls", unfiltered),
+            ("call of a guest and back", filtered),
+            ("alarm that stops a VCPU, late", late),
+            ("last instruction of one VCPU to first of the other", gaps),
+        ])
     }
 
     fn vm(kvm: &Kvm, code: &[u8]) -> Result<Vm, Error> {
@@ -83,7 +102,7 @@ mod costs {
         Ok(vcpu)
     }
 
-    fn calls(mut vcpu: Vcpu, scale: Scale) -> Vec<u64> {
+    fn calls(vcpu: &mut Vcpu, scale: Scale) -> Vec<u64> {
         let call = |_| {
             let start = now();
             assert_eq!(vcpu.run(scale), Exit::Call(Call::Marks));
@@ -94,11 +113,10 @@ mod costs {
 
     fn switches(
         mut vcpus: [Vcpu; 2],
-        thread: &RealTime,
+        (thread, mut alarm): (&RealTime, Alarm),
         scale: Scale,
-    ) -> Result<(Vec<u64>, Vec<u64>), Error> {
+    ) -> (Vec<u64>, Vec<u64>) {
         let clock = scale.clock();
-        let mut alarm = thread.alarm()?;
         let (mut late, mut gaps, mut last) = (Vec::new(), Vec::new(), None);
         for turn in 0..SWITCHES {
             let vcpu = &mut vcpus[turn % 2];
@@ -115,7 +133,7 @@ mod costs {
             }
             last = Some(nanoseconds(vcpu.argument(), clock));
         }
-        Ok((late, gaps))
+        (late, gaps)
     }
 
     fn show(what: &str, mut times: Vec<u64>) {

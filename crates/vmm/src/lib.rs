@@ -20,6 +20,7 @@ mod pagemap;
 mod real_time;
 #[allow(unsafe_code)]
 mod sys;
+mod system_calls;
 mod vcpu;
 mod vm;
 
@@ -34,5 +35,6 @@ pub use real_time::{Alarm, Elsewhere, Kick, LockedMemory, RealTime, step_back};
 pub use sys::candidates::{Candidates, PAGE};
 pub use sys::memory::Memory;
 pub use sys::pins::Pins;
+pub use system_calls::SystemCalls;
 pub use vcpu::{Exit, Vcpu};
 pub use vm::{Kvm, Start, Vm, VmMemory};

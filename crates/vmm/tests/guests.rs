@@ -152,7 +152,7 @@ fn guests_hurt_only_themselves() {
         (to_address(0x1000), "exception"),           // the page tables
         (to_address(0x7fff_ffff_f000), "exception"), // nothing
         (vec![0xe6, 0x80], "unknown-port"),          // out 0x80, al
-        (vec![0xb8, 9, 0, 0, 0, 0xba, 0xb0, 0, 0, 0, 0xef], "unknown-call"),
+        (vec![0xb8, 99, 0, 0, 0, 0xba, 0xb0, 0, 0, 0, 0xef], "unknown-call"),
     ] {
         with(&[&code[..], &LOOP].concat(), |vcpu, _, _| {
             assert_eq!(vcpu.run(Scale::measure()), Exit::Fault(reason), "{code:x?}");

@@ -8,6 +8,7 @@ mod limits;
 mod page;
 mod planned;
 mod proven;
+mod restarts;
 mod virtual_cache;
 
 use std::io::{BufRead, BufReader};

@@ -221,6 +221,12 @@ impl Locks {
         told.into_iter().flatten().for_each(&mut tell);
     }
 
+    /// All VCPUs of a VM, each of which has stopped, start again. It waits for nobody, and nobody for it.
+    pub fn come(&self, vm: u8) {
+        let vcpus = self.homes.iter().filter(|home| home.id.vm == vm).count();
+        self.alive[usize::from(vm) % VMS].store(vcpus, Release);
+    }
+
     /// Returns true if tasks of the VCPU hold resources.
     pub fn is_inside(&self, rank: usize) -> bool {
         self.homes.get(rank).is_some_and(|home| home.holds.load(Acquire))
@@ -300,6 +306,14 @@ mod tests {
         assert_eq!(locks.take_grant(high.vcpu()), Some(granted));
         assert_eq!(locks.lock(low, 0), Err(Error::Denied), "its VM has closed it");
         assert_eq!(locks.open(2, NAME), Ok([0, 0]), "the other VM still has it open");
+
+        // Its VM starts again.
+        locks.come(0);
+        assert_eq!(locks.open(0, NAME), Ok([0, 0]));
+        assert_eq!(locks.unlock(low, 0), Err(Error::NotOwner), "it has forgotten what it held");
+        assert_eq!(locks.lock(low, 0), Ok((Locked::Waits, Some(Told(1)))));
+        locks.leave(low.vcpu(), true, |_| {});
+        assert_eq!(locks.lock(low, 0), Err(Error::Denied), "its VM has closed it again");
     }
 
     /// Otherwise the task would wait for ever.

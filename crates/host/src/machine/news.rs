@@ -6,6 +6,9 @@ use super::{Id, News, ring};
 
 /// Texts of a VM that wait to be shown; it has to wait for more.
 pub const TEXTS_MAX: usize = 1024;
+/// What else a VM can tell before this is read: that it restarts, which it does when that is read, or that it may not do so any
+/// more, and that it ends.
+const ENDS_MAX: usize = 3;
 /// Texts that VCPUs of a VM on several PCPUs may add at the same time.
 const TEXTS_MORE: usize = 64;
 
@@ -19,6 +22,8 @@ struct Told {
 #[derive(Clone, Copy, Debug)]
 enum What {
     Console { vm: u8 },
+    Restarts { vm: u8, reason: &'static str, number: u32, limit: u32 },
+    AtLimit { vm: u8 },
     Ended { vm: u8, fault: Option<&'static str> },
     Left { id: Id, exits: u64, lost: u64 },
 }
@@ -34,7 +39,7 @@ pub struct Listener(ring::Reader<Told>);
 /// Makes both ends, for a PCPU with VCPUs of as many VMs. Each VM has room for its texts, and besides them everything else that
 /// the PCPU can tell has room: that a VM of it ends, and that a VCPU leaves.
 pub fn channel(vms: usize, vcpus: usize) -> (Teller, Listener) {
-    let length = vms * (TEXTS_MAX + TEXTS_MORE + 1) + vcpus;
+    let length = vms * (TEXTS_MAX + TEXTS_MORE + ENDS_MAX) + vcpus;
     let place =
         || Told { what: What::Console { vm: 0 }, text: Vec::with_capacity(TEXT_MAX as usize) };
     let (writer, reader) = ring::ring(length, place);
@@ -49,6 +54,16 @@ impl Teller {
             told.text.clear();
             read(&mut told.text);
         });
+    }
+
+    /// A VM is to be restarted, for this reason.
+    pub fn restarts(&mut self, vm: u8, reason: &'static str, number: u32, limit: u32) {
+        self.0.write(|told| told.what = What::Restarts { vm, reason, number, limit });
+    }
+
+    /// A VM that ends would be restarted if it had not been restarted so often.
+    pub fn at_limit(&mut self, vm: u8) {
+        self.0.write(|told| told.what = What::AtLimit { vm });
     }
 
     /// A VM has ended.
@@ -67,6 +82,10 @@ impl Listener {
     pub fn next(&mut self) -> Option<News> {
         self.0.read(|told| match told.what {
             What::Console { vm } => News::Console { vm, text: told.text.clone() },
+            What::Restarts { vm, reason, number, limit } => {
+                News::Restarts { vm, reason, number, limit }
+            }
+            What::AtLimit { vm } => News::AtLimit { vm },
             What::Ended { vm, fault } => News::Ended { vm, fault },
             What::Left { id, exits, lost } => News::Left { id, exits, lost },
         })

@@ -18,9 +18,11 @@ use policy::cpu::{Cpu, Event, Slot};
 use policy::time::Instant;
 use vmm::{Alarm, Exit, RealTime, Scale, Vcpu, now};
 
+use super::life::{Reason, Then};
 use super::locks::Locks;
 use super::news::Teller;
 use super::records::Writer;
+use super::restart::Renewal;
 use super::shared::Shared;
 use super::{FREQUENCY_HZ, Id};
 pub use regulation::Regulation;
@@ -80,6 +82,10 @@ struct Seat {
     id: Id,
     vcpu: Vcpu,
     state: State,
+    /// Number of restarts of its VM that it knows of.
+    restarts: u64,
+    /// The place of its VCPU after the next restart.
+    renewal: Renewal,
     exits: u64,
     /// Marks that were lost.
     lost: u64,
@@ -92,6 +98,8 @@ enum State {
     Ready,
     /// It waits until this time.
     Waits(u64),
+    /// Its VM may restart.
+    Stopped,
     Off,
 }
 
@@ -115,11 +123,11 @@ impl Pcpu {
         context: Context,
         (thread, alarm): (RealTime, Alarm),
         scheduler: Cpu<Vec<Slot>>,
-        vcpus: Vec<(Id, Vcpu, Option<Sections>)>,
+        vcpus: Vec<(Id, (Vcpu, Renewal), Option<Sections>)>,
     ) -> Self {
-        let seat = |(id, vcpu, sections)| {
+        let seat = |(id, (vcpu, renewal), sections)| {
             let state = State::Waits(0);
-            Seat { id, vcpu, state, exits: 0, lost: 0, sections }
+            Seat { id, vcpu, state, restarts: 0, renewal, exits: 0, lost: 0, sections }
         };
         Self {
             context,
@@ -144,11 +152,8 @@ impl Pcpu {
     /// Runs the VCPUs until all are off. The first period of all servers starts at `start`.
     pub fn run(mut self, start: u64) {
         for place in 0..self.seats.len() {
-            let Seat { id, vcpu, .. } = &self.seats[place];
-            vcpu.set_servers_start(start);
-            if vcpu.attach(&self.thread).is_err() {
-                self.end(id.vm, Some("no-signals"));
-            }
+            self.seats[place].vcpu.set_servers_start(start);
+            self.attach(place);
         }
         // The record is as old as the servers are, though the time is still to come.
         self.context.records.write(Record::new(start, Kind::Epoch, 0, 0, FREQUENCY_HZ));
@@ -195,15 +200,15 @@ impl Pcpu {
     fn look(&mut self, now: u64) {
         self.mark_accesses();
         for place in 0..self.seats.len() {
-            let Seat { id, state, .. } = self.seats[place];
-            if self.context.shared.has_ended(id.vm) && state != State::Off {
-                self.seats[place].state = State::Off;
-                self.record(now, Kind::VcpuStop, Some(place), 0);
-                self.stop_sections(place, now);
-                if state == State::Ready {
-                    self.blocked |= self.loaded == Some(place);
-                    self.decide(Event::Block(place), Kind::Block, now);
-                }
+            if self.seats[place].state == State::Stopped {
+                self.start_again(place, now);
+            }
+            let Seat { id, state, restarts, .. } = self.seats[place];
+            if let State::Stopped | State::Off = state {
+                continue;
+            }
+            if self.context.shared.life(id.vm).has_ended(restarts) {
+                self.stop(place, state, now);
                 continue;
             }
             if let State::Waits(until) = state
@@ -211,13 +216,50 @@ impl Pcpu {
             {
                 self.wake(place, self.time_of_wake(until, now));
             }
-            if state != State::Off {
-                self.look_at_sections(place, now);
-            }
+            self.look_at_sections(place, now);
         }
         self.look_at_accesses(now);
         if self.timer.is_some_and(|timer| timer <= now) {
             self.decide(Event::Tick, Kind::Tick, now);
+        }
+    }
+
+    /// Lets alarms and kicks stop a VCPU.
+    fn attach(&mut self, place: usize) {
+        if self.seats[place].vcpu.attach(&self.thread).is_err() {
+            self.end(place, Reason::Fault("no-signals"));
+        }
+    }
+
+    /// The run of a VCPU's VM has ended.
+    fn stop(&mut self, place: usize, state: State, now: u64) {
+        self.seats[place].state = State::Stopped;
+        self.record(now, Kind::VcpuStop, Some(place), 0);
+        self.stop_sections(place, now);
+        if let Some(reason) = self.context.shared.life(self.seats[place].id.vm).leave() {
+            self.record(now, Kind::VmStop, Some(place), reason);
+        }
+        if state == State::Ready {
+            self.blocked |= self.loaded == Some(place);
+            self.decide(Event::Block(place), Kind::Block, now);
+        }
+        self.start_again(place, now);
+    }
+
+    /// Starts a VCPU that has stopped, if its VM has restarted. If its VM never does, the VCPU is off.
+    fn start_again(&mut self, place: usize, now: u64) {
+        let seat = &mut self.seats[place];
+        let life = self.context.shared.life(seat.id.vm);
+        let restarts = life.restarts();
+        if restarts > seat.restarts && seat.renewal.take(&mut seat.vcpu) {
+            seat.restarts = restarts;
+            seat.state = State::Waits(0);
+            if seat.id.vcpu == 0 {
+                self.record(now, Kind::VmStart, Some(place), restarts);
+            }
+            self.attach(place);
+        } else if life.is_over() {
+            seat.state = State::Off;
         }
     }
 
@@ -311,8 +353,9 @@ impl Pcpu {
             Exit::Call(call @ (Call::Open | Call::Lock | Call::Unlock | Call::Granted)) => {
                 self.serve(place, call, now);
             }
-            Exit::Call(Call::Off) => self.end(id.vm, None),
-            Exit::Fault(why) => self.end(id.vm, Some(why)),
+            Exit::Call(Call::Off) => self.end(place, Reason::Off),
+            Exit::Call(Call::Reset) => self.end(place, Reason::Reset),
+            Exit::Fault(why) => self.end(place, Reason::Fault(why)),
         }
     }
 
@@ -328,12 +371,24 @@ impl Pcpu {
         *lost = lost.saturating_add(records.lose(overwritten));
     }
 
-    /// A VM ends: its VCPUs stop, here and on other PCPUs, when these look next.
-    fn end(&mut self, vm: u8, fault: Option<&'static str>) {
-        if self.context.shared.end(vm) {
-            self.context.news.ended(vm, fault);
-            self.context.shared.tell();
+    /// The VM of a VCPU ends, or starts again: its VCPUs stop, here and on other PCPUs, when these look next.
+    fn end(&mut self, place: usize, reason: Reason) {
+        let Seat { id: Id { vm, .. }, restarts, .. } = self.seats[place];
+        let Context { shared, news, .. } = &mut self.context;
+        let Some(then) = shared.life(vm).end(restarts, reason) else { return };
+        match then {
+            Then::Restarts { number, limit } => {
+                news.restarts(vm, reason.name().unwrap_or_default(), number, limit);
+            }
+            Then::Over { at_limit } => {
+                if at_limit {
+                    news.at_limit(vm);
+                }
+                news.ended(vm, reason.name());
+            }
         }
+        shared.kick_vm(vm);
+        shared.tell();
     }
 
     fn record(&mut self, time: u64, kind: Kind, about: Option<usize>, argument: u64) {

@@ -6,16 +6,17 @@ use std::thread::{self, Thread};
 
 use vmm::Kick;
 
+use super::life::Life;
 use super::news::TEXTS_MAX;
 
 /// The state that the threads of all PCPUs know.
 #[derive(Debug)]
 pub struct Shared {
     stop: AtomicBool,
-    /// For each VM, true if it has ended.
-    ended: Vec<AtomicBool>,
-    /// The threads of all PCPUs, when these are ready.
-    kicks: OnceLock<Vec<Kick>>,
+    /// The life of each VM.
+    lives: Vec<Life>,
+    /// The threads of all PCPUs, when these are ready, each with its VMs, one bit each.
+    kicks: OnceLock<Vec<(Kick, u8)>>,
     /// For each VM, the number of texts that wait to be shown.
     texts: Vec<AtomicUsize>,
     /// Threads that run VCPUs.
@@ -28,20 +29,20 @@ pub struct Shared {
 
 impl Shared {
     /// Makes the state of VMs that all run. The calling thread is the one that listens.
-    pub fn new(vms: usize) -> Self {
+    pub fn new(lives: Vec<Life>) -> Self {
         Self {
             stop: AtomicBool::new(false),
-            ended: (0..vms).map(|_| AtomicBool::new(false)).collect(),
             kicks: OnceLock::new(),
-            texts: (0..vms).map(|_| AtomicUsize::new(0)).collect(),
+            texts: lives.iter().map(|_| AtomicUsize::new(0)).collect(),
+            lives,
             running: AtomicUsize::new(0),
             failure: OnceLock::new(),
             listener: thread::current(),
         }
     }
 
-    /// These threads are ready, and can be kicked.
-    pub fn are_ready(&self, kicks: Vec<Kick>) {
+    /// These threads are ready, and can be kicked. Each has VCPUs of these VMs, one bit each.
+    pub fn are_ready(&self, kicks: Vec<(Kick, u8)>) {
         // It has not been set before: VMs start once.
         let _ = self.kicks.set(kicks);
     }
@@ -62,23 +63,20 @@ impl Shared {
         self.stop.load(Ordering::SeqCst)
     }
 
-    /// The VM ends. Returns true if it had not ended before.
-    pub fn end(&self, vm: u8) -> bool {
-        let is_first = !self.ended[usize::from(vm)].swap(true, Ordering::SeqCst);
-        if is_first {
-            self.kick();
-        }
-        is_first
+    /// Returns the life of a VM.
+    pub fn life(&self, vm: u8) -> &Life {
+        &self.lives[usize::from(vm)]
     }
 
-    /// Returns true if the VM has ended.
-    pub fn has_ended(&self, vm: u8) -> bool {
-        self.ended[usize::from(vm)].load(Ordering::SeqCst)
+    /// The next run of a VM begins.
+    pub fn begin(&self, vm: u8) {
+        self.life(vm).begin();
+        self.kick_vm(vm);
     }
 
-    /// Returns a VM that has not ended, if there is one.
+    /// Returns a VM that is not over, if there is one.
     pub fn still_running(&self) -> Option<u8> {
-        (0..).zip(&self.ended).find(|(_, ended)| !ended.load(Ordering::SeqCst)).map(|(vm, _)| vm)
+        (0..).zip(&self.lives).find(|(_, life)| !life.is_over()).map(|(vm, _)| vm)
     }
 
     /// Returns true if a text of the VM may be passed on to be shown.
@@ -128,10 +126,17 @@ impl Shared {
 
     /// Lets a thread look at what others told it.
     pub fn kick_one(&self, thread: usize) {
-        self.kicks.get().and_then(|kicks| kicks.get(thread)).into_iter().for_each(|it| it.kick());
+        let kick = self.kicks.get().and_then(|kicks| kicks.get(thread));
+        kick.into_iter().for_each(|(kick, _)| kick.kick());
+    }
+
+    /// Lets the threads with VCPUs of a VM look what became of it.
+    pub fn kick_vm(&self, vm: u8) {
+        let kicks = self.kicks.get().into_iter().flatten();
+        kicks.filter(|(_, vms)| vms >> vm & 1 != 0).for_each(|(kick, _)| kick.kick());
     }
 
     fn kick(&self) {
-        self.kicks.get().into_iter().flatten().for_each(|kick| kick.kick());
+        self.kicks.get().into_iter().flatten().for_each(|(kick, _)| kick.kick());
     }
 }

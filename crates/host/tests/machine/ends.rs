@@ -41,7 +41,13 @@ fn a_vcpu_that_ends_makes_room_like_one_that_waits() {
     let mut records = Vec::new();
     running.take_records()[0].poll(&mut records);
     let acts = records.iter().map(|it| (it.kind(), it.vm()));
-    let acts: Vec<_> = acts.skip_while(|act| *act != (Some(Kind::VcpuStop), 0)).take(4).collect();
-    let expected = [(Kind::VcpuStop, 0), (Kind::Block, 0), (Kind::VcpuRun, 1), (Kind::Enter, 1)];
+    let acts: Vec<_> = acts.skip_while(|act| *act != (Some(Kind::VcpuStop), 0)).take(5).collect();
+    let expected = [
+        (Kind::VcpuStop, 0),
+        (Kind::VmStop, 0),
+        (Kind::Block, 0),
+        (Kind::VcpuRun, 1),
+        (Kind::Enter, 1),
+    ];
     assert_eq!(acts, expected.map(|(kind, vm)| (Some(kind), vm)), "of {records:?}");
 }

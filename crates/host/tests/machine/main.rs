@@ -9,6 +9,7 @@ mod limits;
 mod locks;
 mod marks;
 mod records;
+mod restarts;
 mod starts;
 mod text;
 mod vms;

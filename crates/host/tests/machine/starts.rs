@@ -88,6 +88,30 @@ fn status(key: &str) -> String {
     line.trim_start_matches(':').trim().to_owned()
 }
 
+/// The threads of this process with VCPUs, and the modes of their filters of system calls.
+fn filters() -> Vec<String> {
+    let threads = std::fs::read_dir("/proc/self/task").expect("Linux has it").flatten();
+    let status = threads.filter_map(|it| std::fs::read_to_string(it.path().join("status")).ok());
+    let field = |text: &str, key: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(key));
+        line.expect("the field").trim().to_owned()
+    };
+    let of_vcpus = status.filter(|text| field(text, "Name:").starts_with("pcpu"));
+    of_vcpus.map(|text| field(&text, "Seccomp:")).collect()
+}
+
+#[test]
+fn threads_with_vcpus_have_filters_of_system_calls() {
+    const FILTER: &str = "2";
+    let _alone = alone();
+    let before = status("Seccomp");
+    let Some(running) = start(&[(LOOP.to_vec(), |_| Policy::Background, [0, 0])]) else { return };
+    assert_eq!(filters(), [FILTER]);
+    assert_eq!(status("Seccomp"), before, "the thread that starts VMs has none");
+    drop(running);
+    assert!(filters().is_empty());
+}
+
 #[test]
 fn this_thread_keeps_off_the_cpus_of_vcpus_and_memory_is_locked_as_long_as_vms_run() {
     let _alone = alone();

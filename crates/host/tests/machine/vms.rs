@@ -1,10 +1,11 @@
 //! VMs that are started and end.
 
+use std::iter;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use host::machine::{Error, Guest, Id, News, Next, Prepared, Running, Seats, Sharing};
+use host::machine::{Error, Guest, Id, News, Next, Prepared, Restarts, Running, Seats, Sharing};
 use policy::cpu::{Cpu, Slot};
 use policy::server::{Parameters, Policy};
 use policy::time::{Duration as Ticks, Instant as Time};
@@ -26,6 +27,7 @@ pub fn guest(code: &[u8]) -> Guest {
         load: LOAD,
         entry: LOAD,
         arguments: String::new(),
+        restarts: Restarts::default(),
     }
 }
 
@@ -62,6 +64,11 @@ pub fn start(vms: &[Vm]) -> Option<Running> {
 }
 
 pub fn start_sharing(vms: &[Vm], sharing: Sharing) -> Option<Running> {
+    start_again(vms, sharing, &[])
+}
+
+/// The same, of which the first VMs start again as `restarts` says.
+pub fn start_again(vms: &[Vm], sharing: Sharing, restarts: &[Restarts]) -> Option<Running> {
     let vcpus = (0..vms.len() as u8).map(|vm| Id { vm, vcpu: 0 }).collect();
     let schedulers = |start| {
         let slots = vms.iter().map(|(_, policy, [budget, period])| {
@@ -76,7 +83,9 @@ pub fn start_sharing(vms: &[Vm], sharing: Sharing) -> Option<Running> {
         });
         vec![Cpu::new(slots.collect())]
     };
-    let guests: Vec<_> = vms.iter().map(|(code, ..)| guest(code)).collect();
+    let rules = restarts.iter().copied().chain(iter::repeat(Restarts::default()));
+    let guest = |((code, ..), restarts): (&Vm, _)| Guest { restarts, ..guest(code) };
+    let guests: Vec<_> = vms.iter().zip(rules).map(guest).collect();
     let prepared = prepared(guests, vec![Seats { cpu: last_cpu(), vcpus }], sharing);
     started(prepared.and_then(|prepared| prepared.start(schedulers)))
 }

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use abi::guest::RAM;
 use abi::trace::Record;
 use host::colors::{Colored, Findings};
-use host::machine::{self as host_machine, FREQUENCY_HZ, Guest, Id, Records, Seats};
+use host::machine::{self as host_machine, FREQUENCY_HZ, Guest, Id, Records, Restarts, Seats};
 use qemu::{Chunk, Exit, Input, Log, LogFile, Next, Outcome};
-use system::plan::Vm;
+use system::plan::{OnEvent, Vm};
 
 use crate::boot::Machine;
 use crate::decisions;
@@ -139,6 +139,11 @@ fn guest(system: &System, vm: &Vm) -> Result<Guest, Failure> {
         load,
         entry: vm.boot.entry.0,
         arguments: vm.boot.bootargs.clone().unwrap_or_default(),
+        restarts: Restarts {
+            after_crash: vm.lifecycle.on_crash == OnEvent::Restart,
+            after_reset: vm.lifecycle.on_reset == OnEvent::Restart,
+            limit: vm.lifecycle.restart_limit,
+        },
     })
 }
 

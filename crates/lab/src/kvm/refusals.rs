@@ -4,7 +4,6 @@ use abi::kvm::{ARGUMENTS_MAX, RAM_MAX};
 use abi::limits::COUNT_MAX;
 use system::description::{self, Protocol};
 use system::diagnostic::{Diagnostic, Errors, Place};
-use system::plan::OnEvent;
 
 use crate::failure::Failure;
 use crate::load::System;
@@ -85,9 +84,6 @@ fn wrong(vm: &description::Vm) -> Vec<(&'static str, &Place)> {
     let own = own.filter(|own| colors.is_none_or(|all| all.value != own.value));
     wrong.extend(own.map(|it| ("colours for tasks", &it.place)));
     wrong.extend(vm.memory_at.iter().map(|it| ("places of RAM in the machine", &it.place)));
-    if vm.lifecycle.on_crash == OnEvent::Restart {
-        wrong.push(("restarts of VMs", &vm.name.place));
-    }
     if vm.lifecycle.aborts {
         wrong.push(("aborts of accesses where a VM has nothing", &vm.name.place));
     }

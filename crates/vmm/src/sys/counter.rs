@@ -30,7 +30,7 @@ const PINNED: u64 = 1 << 2;
 /// `PERF_FLAG_FD_CLOEXEC`
 const CLOSE: c_ulong = 8;
 /// `PERF_EVENT_IOC_PERIOD`
-const SET_PERIOD: libc::Ioctl = 0x4008_2404;
+pub const SET_PERIOD: libc::Ioctl = 0x4008_2404;
 /// `F_SETSIG`, `F_SETOWN_EX` and `F_OWNER_TID`, of which the C library has not all.
 const SET_SIGNAL: c_int = 10;
 const SET_OWNER: c_int = 15;

@@ -134,6 +134,11 @@ impl Memory {
         self.atomic(offset).store(value, Ordering::Release);
     }
 
+    /// Fills a part with zeros. Start and end are those of words.
+    pub fn clear(&self, offset: u64, bytes: u64) {
+        (offset..offset.saturating_add(bytes)).step_by(8).for_each(|word| self.set_word(word, 0));
+    }
+
     fn atomic(&self, offset: u64) -> &AtomicU64 {
         assert!(offset.is_multiple_of(8), "words are aligned");
         // SAFETY: `at` has checked that the word is in the mapping, which lives as long as `self`; it is aligned, because
@@ -169,6 +174,15 @@ mod tests {
         assert!(
             other.contains(8192, 0) && !other.contains(8191, 2) && !other.contains(u64::MAX, 2)
         );
+    }
+
+    #[test]
+    fn what_is_cleared_is_zero_and_the_rest_stays() {
+        let memory = Memory::new("test", 8192).expect("memory");
+        (0..8192).step_by(8).for_each(|word| memory.set_word(word, !0));
+        memory.clear(4096, 2048);
+        let words = [4088, 4096, 6136, 6144].map(|word| memory.word(word));
+        assert_eq!(words, [!0, 0, 0, !0]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ pub mod candidates;
 pub mod counter;
 pub mod memory;
 pub mod pins;
+pub mod refused;
 pub mod thread;
 
 use std::mem;

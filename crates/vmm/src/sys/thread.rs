@@ -10,7 +10,7 @@ use libc::{c_int, itimerspec, sigevent, sigset_t, timer_t, timespec};
 use rustix::thread::Pid;
 
 /// `_IOW(KVMIO, 0x8b, struct kvm_signal_mask)`, which kvm-ioctls does not have.
-const SET_SIGNAL_MASK: libc::Ioctl = 0x4004_ae8b;
+pub const SET_SIGNAL_MASK: libc::Ioctl = 0x4004_ae8b;
 
 /// The structure that KVM reads: the number of bytes, and a set as the kernel has it.
 #[repr(C, packed)]

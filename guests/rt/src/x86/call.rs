@@ -90,6 +90,13 @@ pub fn mark(value: u64) {
     block::set_word(MARKS_WORD, written + 1);
 }
 
+/// Resets the VM, which starts again if its description says so.
+pub fn reset() -> ! {
+    loop {
+        call(Call::Reset, 0);
+    }
+}
+
 /// Switches the VM off.
 pub fn off() -> ! {
     loop {

@@ -20,6 +20,9 @@ struct Vm {
     line: Line,
     /// The reason of its end, if it has ended.
     ended: Option<Option<&'static str>>,
+    restarts: u32,
+    /// It has restarted as often as it may.
+    at_limit: bool,
     exits: u64,
     /// Marks that were lost.
     lost: u64,
@@ -28,7 +31,15 @@ struct Vm {
 impl Console {
     /// Returns the console of VMs with these names.
     pub fn new(names: impl Iterator<Item = String>) -> Self {
-        let vm = |name| Vm { name, line: Line::default(), ended: None, exits: 0, lost: 0 };
+        let vm = |name| Vm {
+            name,
+            line: Line::default(),
+            ended: None,
+            restarts: 0,
+            at_limit: false,
+            exits: 0,
+            lost: 0,
+        };
         let vms: Vec<Vm> = names.map(vm).collect();
         let width = vms.iter().map(|vm| vm.name.len()).max().unwrap_or(0);
         Self { vms, width }
@@ -48,12 +59,35 @@ impl Console {
                 let lines = text.into_iter().filter_map(|byte| vm.line.push(byte));
                 lines.map(|line| labelled(&vm.name, width, &line)).collect()
             }
+            News::Restarts { vm, reason, number, limit } => {
+                let Some(vm) = self.vms.get_mut(usize::from(vm)) else { return String::new() };
+                vm.restarts = number;
+                // What it has not finished it never does.
+                let open = vm.line.finish().map(|line| labelled(&vm.name, width, &line));
+                let name = &vm.name;
+                format!(
+                    "{}{HYPERVISOR_LABEL}{name}: {reason}, restart {number} of {limit}\n",
+                    open.unwrap_or_default()
+                )
+            }
+            News::AtLimit { vm } => {
+                if let Some(vm) = self.vms.get_mut(usize::from(vm)) {
+                    vm.at_limit = true;
+                }
+                String::new()
+            }
+            News::NotRestarted { vm, why } => {
+                let Some(vm) = self.vms.get(usize::from(vm)) else { return String::new() };
+                let why = why.replace('\n', "; ");
+                format!("{HYPERVISOR_LABEL}{}: cannot restart: {why}\n", vm.name)
+            }
             News::Ended { vm, fault } => {
                 let Some(vm) = self.vms.get_mut(usize::from(vm)) else { return String::new() };
                 vm.ended = Some(fault);
                 let (state, reason) = vm.state();
                 let reason = if state == "off" { "power-off" } else { reason };
-                format!("{HYPERVISOR_LABEL}{}: {state} ({reason})\n", vm.name)
+                let limit = if vm.at_limit { ", restart limit reached" } else { "" };
+                format!("{HYPERVISOR_LABEL}{}: {state} ({reason}{limit})\n", vm.name)
             }
             News::Left { id, exits, lost } => {
                 if let Some(vm) = self.vms.get_mut(usize::from(id.vm)) {
@@ -76,9 +110,10 @@ impl Console {
             ));
         }
         for vm in &self.vms {
-            let ((state, reason), name, exits) = (vm.state(), &vm.name, vm.exits);
+            let (state, reason) = vm.state();
+            let Vm { name, exits, restarts, .. } = vm;
             text.push_str(&format!(
-                "{HYPERVISOR_LABEL}summary vm={name} state={state} reason={reason} restarts=0 exits={exits} irqs=0\n"
+                "{HYPERVISOR_LABEL}summary vm={name} state={state} reason={reason} restarts={restarts} exits={exits} irqs=0\n"
             ));
         }
         if is_good && self.vms.iter().all(|vm| vm.ended.is_some()) {
@@ -144,6 +179,28 @@ mod tests {
         );
         assert!(console.end(true).ends_with("exits=0 irqs=0\n[bulkhead] power off\n"));
         assert!(console.end(false).ends_with("exits=0 irqs=0\n"));
+    }
+
+    #[test]
+    fn restarts_are_told_as_the_hypervisor_tells_them() {
+        let mut console = Console::new(["a", "b"].map(String::from).into_iter());
+        let open = News::Console { vm: 0, text: b"half a li".to_vec() };
+        assert_eq!(console.tell(open), "");
+        let restarts = News::Restarts { vm: 0, reason: "exception", number: 1, limit: 1 };
+        let told = "[a] half a li\n[bulkhead] a: exception, restart 1 of 1\n";
+        assert_eq!(console.tell(restarts), told);
+        assert_eq!(console.tell(News::AtLimit { vm: 0 }), "");
+        let ended = console.tell(News::Ended { vm: 0, fault: Some("exception") });
+        assert_eq!(ended, "[bulkhead] a: stopped (exception, restart limit reached)\n");
+        let why = News::NotRestarted { vm: 1, why: "no memory\nhelp: free some".into() };
+        let told = "[bulkhead] b: cannot restart: no memory; help: free some\n";
+        assert_eq!(console.tell(why), told);
+        let end = console.end(true);
+        let a = "vm=a state=stopped reason=exception restarts=1 exits=0 irqs=0\n";
+        assert!(
+            end.contains(a) && end.contains("vm=b state=running reason=- restarts=0 "),
+            "{end}"
+        );
     }
 
     #[test]
