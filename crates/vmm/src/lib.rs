@@ -4,6 +4,8 @@
 //! thread until it calls, until a signal comes, or until it cannot go on. A [`RealTime`] thread has an [`Alarm`] and can be
 //! kicked ([`Kick`]): both end [`Vcpu::run`], also one that is about to begin, and [`RealTime::wait`].
 //!
+//! A Linux ([`LinuxFiles`]) starts at CPL 0 on a PC of its own, whose devices [`Vcpu::run`] emulates.
+//!
 //! `unsafe` code is in the module `sys`, and nowhere else.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -14,6 +16,7 @@ mod clock;
 mod error;
 mod last_level_cache;
 mod layout;
+mod linux;
 mod pagemap;
 mod real_time;
 #[allow(unsafe_code)]
@@ -26,6 +29,7 @@ pub use clock::{Scale, now};
 pub use error::Error;
 pub use last_level_cache::LastLevelCache;
 pub use layout::TABLES_BYTES;
+pub use linux::Files as LinuxFiles;
 pub use pagemap::Pagemap;
 pub use real_time::{Alarm, Elsewhere, Kick, LockedMemory, RealTime, step_back};
 pub use sys::candidates::{Candidates, PAGE};
