@@ -17,7 +17,10 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use policy::cpu::{Cpu, Slot};
-use vmm::{Claim, Elsewhere, Kvm, LastLevelCache, LockedMemory, Scale, Start, Vcpu, Vm};
+use vmm::{
+    Claim, Elsewhere, Kvm, LastLevelCache, LinuxFiles, LockedMemory, Scale, Start, Vcpu, Vm,
+    VmMemory,
+};
 
 use crate::PRIORITY;
 use crate::colors::{Colored, Findings};
@@ -52,6 +55,15 @@ pub struct Guest {
     pub entry: u64,
     /// The boot arguments.
     pub arguments: String,
+    /// The other parts of a Linux, whose kernel is the file above and which needs no addresses; `None`: a real-time guest.
+    pub linux: Option<Linux>,
+}
+
+/// A Linux as a guest.
+#[derive(Clone, Debug, Default)]
+pub struct Linux {
+    /// The initial RAM disk.
+    pub initrd: Option<Vec<u8>>,
 }
 
 /// A VCPU, by the index of its VM and its own.
@@ -109,6 +121,21 @@ fn show_cache(vm: &mut Vm, guest: &Guest) -> Result<(), Error> {
     vm.show(LastLevelCache { bytes: cache.bytes(), ways, line_bytes })
 }
 
+/// Makes a VM, and loads it.
+fn make(kvm: &Kvm, memory: VmMemory, guest: &Guest) -> Result<Vm, Error> {
+    let Guest { file, load, arguments, linux, .. } = guest;
+    match linux {
+        Some(Linux { initrd }) => {
+            kvm.linux_in(memory, LinuxFiles { kernel: file, initrd: initrd.as_deref(), arguments })
+        }
+        None => {
+            let vm = kvm.vm_in(memory)?;
+            vm.load("the kernel", *load, file)?;
+            Ok(vm)
+        }
+    }
+}
+
 /// VMs that can be started.
 #[derive(Debug)]
 pub struct Prepared {
@@ -132,12 +159,15 @@ impl Prepared {
         let used = pcpus.iter().filter(|seats| !seats.vcpus.is_empty());
         let claims = used.map(|seats| Claim::new(seats.cpu)).collect::<Result<_, _>>()?;
         let kvm = Kvm::open()?;
+        if guests.iter().any(|guest| guest.linux.is_some()) {
+            kvm.check_linux()?;
+        }
         let (mut memories, audit) = coloring::memories(&guests, stops)?;
         let make = |(index, guest): (usize, Guest)| {
             let memory = memories.remove(&index);
-            let mut vm = memory.map_or_else(|| kvm.vm(guest.ram_bytes), |it| kvm.vm_in(it))?;
+            let memory = memory.map_or_else(|| VmMemory::new(guest.ram_bytes), Ok)?;
+            let mut vm = make(&kvm, memory, &guest)?;
             show_cache(&mut vm, &guest)?;
-            vm.load("the kernel", guest.load, &guest.file)?;
             Ok((vm, guest))
         };
         let vms = guests.into_iter().enumerate().map(make).collect::<Result<_, Error>>()?;

@@ -26,6 +26,7 @@ pub fn guest(code: &[u8]) -> Guest {
         load: LOAD,
         entry: LOAD,
         arguments: String::new(),
+        linux: None,
     }
 }
 

@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 use abi::guest::RAM;
 use abi::trace::Record;
 use host::colors::{Colored, Findings};
-use host::machine::{self as host_machine, FREQUENCY_HZ, Guest, Id, Records, Seats};
+use host::machine::{self as host_machine, FREQUENCY_HZ, Guest, Id, Linux, Records, Seats};
 use qemu::{Chunk, Exit, Input, Log, LogFile, Next, Outcome};
+use system::description::Protocol;
 use system::plan::Vm;
 
 use crate::boot::Machine;
@@ -110,18 +111,38 @@ fn failed(error: host_machine::Error) -> Failure {
     Failure::new(code, error)
 }
 
-/// Reads the file of a guest.
-fn guest(system: &System, vm: &Vm) -> Result<Guest, Failure> {
-    let path = system.folder.join(&vm.boot.kernel.file);
-    let file = std::fs::read(&path).map_err(|error| {
+/// Reads a file of a guest; `what` says which.
+fn file(system: &System, vm: &Vm, name: &str, what: &str) -> Result<Vec<u8>, Failure> {
+    let path = system.folder.join(name);
+    std::fs::read(&path).map_err(|error| {
         let advice = image::checkout::advice(&path);
         let (name, path) = (&vm.name, path.display());
         let text =
-            format!("cannot read {path}, the kernel of VM `{name}`: {error}\nhelp: {advice}");
+            format!("cannot read {path}, the {what} of VM `{name}`: {error}\nhelp: {advice}");
         Failure::file("cannot-read", text)
-    })?;
+    })
+}
+
+/// Returns the other parts of a Linux, if the VM has one.
+fn linux(system: &System, vm: &Vm) -> Result<Option<Linux>, Failure> {
+    let described = system.description.iter().flat_map(|it| &it.vms);
+    let described = described.into_iter().find(|it| it.name.value == vm.name);
+    if described.is_none_or(|it| it.boot.protocol == Protocol::Raw) {
+        return Ok(None);
+    }
+    let initrd = vm.boot.initrd.as_ref();
+    let initrd = initrd.map(|it| file(system, vm, &it.file, "initial RAM disk"));
+    Ok(Some(Linux { initrd: initrd.transpose()? }))
+}
+
+/// Reads the files of a guest.
+fn guest(system: &System, vm: &Vm) -> Result<Guest, Failure> {
+    let path = system.folder.join(&vm.boot.kernel.file);
+    let file = file(system, vm, &vm.boot.kernel.file, "kernel")?;
+    let linux = linux(system, vm)?;
     let (load, size) = (vm.boot.kernel.load.0, vm.memory_size().0);
-    if file.len() as u64 > RAM.saturating_add(size).saturating_sub(load) {
+    let is_too_long = file.len() as u64 > RAM.saturating_add(size).saturating_sub(load);
+    if linux.is_none() && is_too_long {
         let (name, path, bytes) = (&vm.name, path.display(), file.len());
         let text = format!(
             "{path}, the kernel of VM `{name}`, has {bytes} bytes, and does not fit its RAM\n\
@@ -137,6 +158,7 @@ fn guest(system: &System, vm: &Vm) -> Result<Guest, Failure> {
         load,
         entry: vm.boot.entry.0,
         arguments: vm.boot.bootargs.clone().unwrap_or_default(),
+        linux,
     })
 }
 
