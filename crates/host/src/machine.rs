@@ -166,7 +166,8 @@ impl Prepared {
         let make = |(index, guest): (usize, Guest)| {
             let memory = memories.remove(&index);
             let memory = memory.map_or_else(|| VmMemory::new(guest.ram_bytes), Ok)?;
-            let mut vm = make(&kvm, memory, &guest)?;
+            let made = make(&kvm, memory, &guest);
+            let mut vm = made.map_err(|it| Error::OfVm { vm: index, error: Box::new(it) })?;
             show_cache(&mut vm, &guest)?;
             Ok((vm, guest))
         };

@@ -52,6 +52,14 @@ pub enum Error {
         /// The size.
         bytes: u64,
     },
+    /// A VM cannot be made.
+    #[error("{error}")]
+    OfVm {
+        /// Its index.
+        vm: usize,
+        /// The reason.
+        error: Box<Error>,
+    },
     /// A Linux cannot be started: the reason.
     #[error(
         "the kernel is no Linux that can start here: {0}\nhelp: name a `bzImage` for x86-64, as Debian's /boot/vmlinuz-*"

@@ -53,7 +53,13 @@ impl Host {
         let sharing = sharing::sharing(&system.plan);
         let stops = || watch.stops();
         let prepared = host_machine::Prepared::new(guests, seats.collect(), sharing, &stops);
-        let prepared = prepared.map_err(failed)?;
+        let prepared = prepared.map_err(|error| match &error {
+            host_machine::Error::OfVm { vm, error } => {
+                let name = system.plan.vms.get(*vm).map_or("", |vm| &vm.name);
+                Failure::new(code(error), format!("VM `{name}`: {error}"))
+            }
+            error => failed(error),
+        })?;
         Ok(Self { prepared: Some(prepared), findings: Shown::default() })
     }
 
@@ -82,8 +88,9 @@ impl Host {
         // The start changes nothing about whether it can be done.
         scheduler(0).map_err(|error| Failure::new("kvm", error))?;
         let start = Instant::now();
-        let mut running =
-            prepared.start(|start| scheduler(start).unwrap_or_default()).map_err(failed)?;
+        let mut running = prepared
+            .start(|start| scheduler(start).unwrap_or_default())
+            .map_err(|it| failed(&it))?;
         let records = running.take_records();
         let mut console = Console::new(system.plan.vms.iter().map(|vm| vm.name.clone()));
         let machine = Session {
@@ -101,14 +108,18 @@ impl Host {
     }
 }
 
-fn failed(error: host_machine::Error) -> Failure {
-    let code = match error {
+fn failed(error: &host_machine::Error) -> Failure {
+    Failure::new(code(error), error)
+}
+
+/// Returns the stable name of an error.
+fn code(error: &host_machine::Error) -> &'static str {
+    match error {
         host_machine::Error::Claimed { .. } => "cpu-taken",
-        host_machine::Error::Colors(_) => "no-memory",
+        host_machine::Error::Colors(_) | host_machine::Error::TooLittle { .. } => "no-memory",
         host_machine::Error::HiddenFrames => "pagemap",
         _ => "kvm",
-    };
-    Failure::new(code, error)
+    }
 }
 
 /// Reads a file of a guest; `what` says which.

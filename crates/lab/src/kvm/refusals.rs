@@ -47,7 +47,7 @@ pub fn without_meaning(system: &System) -> Vec<String> {
     let vms = system.description.iter().flat_map(|it| &it.vms).filter(|vm| !vm.console);
     let names: Vec<_> = vms.map(|vm| format!("`{}`", vm.name.value)).collect();
     let note = format!(
-        "`console = false` (VM {}) changes nothing under KVM: guests print by calls, and their lines are shown",
+        "`console = false` (VM {}) changes nothing under KVM: the lines that guests print are shown",
         names.join(", ")
     );
     if names.is_empty() { Vec::new() } else { vec![note] }

@@ -97,7 +97,7 @@ fn write_command_line(memory: &GuestMemoryMmap, arguments: &str) -> Result<(), E
 
 /// Finds room for everything in RAM of this size.
 fn places(header: setup_header, ram: u64, files: Files<'_>) -> Result<Places, Error> {
-    if header.version < VERSION_MIN || header.xloadflags & XLF_KERNEL_64 as u16 == 0 {
+    if header.version < VERSION_MIN || header.xloadflags & XLF_KERNEL_64 == 0 {
         return Err(Error::Kernel(
             "it has no entry in 64-bit mode (`CONFIG_X86_64`, Linux 3.8 or newer)",
         ));

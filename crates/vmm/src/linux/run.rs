@@ -26,8 +26,10 @@ impl Default for Machine {
 }
 
 impl Machine {
-    /// Returns the time at which the VCPU has to stop for an interrupt of its timer, if there is such a time.
+    /// Returns the time at which the VCPU has to stop for an interrupt of its timer, if there is such a time. An interrupt that
+    /// has come already needs none.
     pub fn next_interrupt(&mut self) -> Option<u64> {
+        self.board.look(now());
         let next = self.board.next_interrupt();
         self.known = next.unwrap_or(u64::MAX);
         next
