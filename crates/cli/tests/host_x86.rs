@@ -94,6 +94,85 @@ fn runs_are_the_same_and_as_they_were_judged_and_simulated() {
     }
 }
 
+const LINUX: &str = "systems/kvm-linux.toml";
+
+/// A stock Linux boots and works under its budget, and the tasks beside it meet their deadlines.
+#[test]
+#[ignore = "needs an x86 host: make test-host-x86"]
+fn a_linux_boots_beside_tasks_that_meet_their_deadlines() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = folder.path().join("it.trace").to_str().expect("a path in UTF-8").to_owned();
+    let run = || {
+        let output = output(&mut host_x86(&[LINUX, "--trace", &trace, "--", "--until-off"]));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        let shown = String::from_utf8(output.stdout).expect("text");
+        (shown, fs::read(&trace).expect("a trace"))
+    };
+    let [first, second] = [(); 2].map(|()| run());
+    assert_eq!(first.0, second.0, "the outputs of two runs differ");
+    assert!(first.1 == second.1, "the traces of two runs differ");
+
+    let shown = first.0;
+    for line in [
+        "[linux  ] guest: round 10: the sum is 500500\n",
+        "reboot: System halted\n[bulkhead] linux: off (power-off)\n",
+        "\nall is well\n",
+    ] {
+        assert!(shown.contains(line), "{line}: {shown}");
+    }
+    for task in ["fast", "slow"] {
+        let row = |line: &str| {
+            let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            (words.len() == 16 && words[..2] == ["control", task]).then_some(words)
+        };
+        let row = shown.lines().find_map(row).unwrap_or_else(|| panic!("no {task}: {shown}"));
+        let [misses, longest, bound] =
+            [5, 10, 14].map(|column| row[column].parse::<f64>().expect("a number"));
+        assert!(misses == 0.0 && longest <= bound, "within the bound: {row:?}");
+    }
+
+    let replayed = bulkhead(&["trace", "replay", &trace, "--plan", LINUX]);
+    assert_eq!(replayed["ok"], true, "all decisions are those of the scheduler: {replayed:#}");
+    let simulated = folder.path().join("sim.trace");
+    let simulated = simulated.to_str().expect("a path in UTF-8");
+    bulkhead(&["sim", LINUX, "--like", &trace, "--trace", simulated]);
+    let compared = bulkhead(&["trace", "compare", simulated, &trace]);
+    let vcpu = find(&compared["vcpus"], "vcpu", "linux/0");
+    let number = |value: &Value| value.as_u64().expect("a number");
+    let (budget, used) = (number(&vcpu["budget_ns"]), number(&vcpu["used_in_period_max_ns"][1]));
+    assert!((budget..=budget + SWITCH_MAX_NS).contains(&used), "it used its budget: {vcpu:#}");
+    // While it boots it needs all of its budget, and less than a quarter of it while it waits between its rounds.
+    assert!(
+        number(&vcpu["supply_ppm"][1]) < 350_000,
+        "it waits when it has nothing to do: {vcpu:#}"
+    );
+}
+
+/// What a Linux cannot do, and how it ends when it fails.
+#[test]
+#[ignore = "needs an x86 host: make test-host-x86"]
+fn a_linux_that_does_not_fit_is_refused_and_one_that_panics_fails_the_run() {
+    let text = fs::read_to_string(format!("{ROOT}/{LINUX}")).expect("the example");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("system.toml");
+    let name = file.to_str().expect("a path in UTF-8");
+    let run = |changed: (&str, &str), message: &str, status| {
+        let text = text.replace("../build", &format!("{ROOT}/build"));
+        assert!(text.contains(changed.0), "{text}");
+        fs::write(&file, text.replace(changed.0, changed.1)).expect("a file");
+        let output = output(&mut host_x86(&[name, "--", "--timeout", "20s"]));
+        let said =
+            [output.stdout, output.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
+        assert_eq!(output.status.code(), Some(status), "{said:?}");
+        assert!(said.iter().any(|it| it.contains(message)), "{said:?}");
+    };
+    let little = ("\"128MiB\"", "\"48MiB\"");
+    run(little, "VM `linux`: the kernel and its initial RAM disk do not fit the RAM of the VM", 2);
+    let no_init = ("rounds=10", "rdinit=/none");
+    run(no_init, "[bulkhead] linux: stopped (reset)", 1);
+}
+
 /// The command that the page for a PC has for those without `/dev/kvm`, with servers and without.
 #[test]
 #[ignore = "needs an x86 host: make test-host-x86"]

@@ -21,8 +21,8 @@ use std::time::{Duration, Instant};
 
 use policy::cpu::{Cpu, Slot};
 use vmm::{
-    Claim, Counter, Elsewhere, Kvm, LastLevelCache, LockedMemory, Scale, Start, SystemCalls, Vcpu,
-    Vm, VmMemory,
+    Claim, Counter, Elsewhere, Kvm, LastLevelCache, LinuxFiles, LockedMemory, Scale, Start,
+    SystemCalls, Vcpu, Vm, VmMemory,
 };
 
 use crate::PRIORITY;
@@ -65,6 +65,15 @@ pub struct Guest {
     pub arguments: String,
     /// After which ends it starts again.
     pub restarts: Restarts,
+    /// The other parts of a Linux, whose kernel is the file above and which needs no addresses; `None`: a real-time guest.
+    pub linux: Option<Linux>,
+}
+
+/// A Linux as a guest.
+#[derive(Clone, Debug, Default)]
+pub struct Linux {
+    /// The initial RAM disk.
+    pub initrd: Option<Vec<u8>>,
 }
 
 /// A VCPU, by the index of its VM and its own.
@@ -147,9 +156,19 @@ fn show_cache(vm: &mut Vm, guest: &Guest) -> Result<(), Error> {
 
 /// Makes a VM in this memory, which is zero, and loads it.
 fn loaded(kvm: &Kvm, guest: &Guest, memory: VmMemory) -> Result<Vm, Error> {
-    let mut vm = kvm.vm_in(memory)?;
+    let Guest { file, load, arguments, linux, .. } = guest;
+    let mut vm = match linux {
+        Some(Linux { initrd }) => {
+            let initrd = initrd.as_deref();
+            kvm.linux_in(memory, LinuxFiles { kernel: file, initrd, arguments })?
+        }
+        None => {
+            let vm = kvm.vm_in(memory)?;
+            vm.load("the kernel", *load, file)?;
+            vm
+        }
+    };
     show_cache(&mut vm, guest)?;
-    vm.load("the kernel", guest.load, &guest.file)?;
     Ok(vm)
 }
 
@@ -183,11 +202,16 @@ impl Prepared {
         let used = pcpus.iter().filter(|seats| !seats.vcpus.is_empty());
         let claims = used.map(|seats| Claim::new(seats.cpu)).collect::<Result<_, _>>()?;
         let kvm = Kvm::open()?;
+        if guests.iter().any(|guest| guest.linux.is_some()) {
+            kvm.check_linux()?;
+        }
         let (mut memories, audit) = coloring::memories(&guests, stops)?;
         let make = |(index, guest): (usize, Guest)| {
             let memory = memories.remove(&index);
             let memory = memory.map_or_else(|| VmMemory::new(guest.ram_bytes), Ok)?;
-            Ok((loaded(&kvm, &guest, memory.clone())?, guest, memory))
+            let made = loaded(&kvm, &guest, memory.clone());
+            let vm = made.map_err(|it| Error::OfVm { vm: index, error: Box::new(it) })?;
+            Ok((vm, guest, memory))
         };
         let vms = guests.into_iter().enumerate().map(make).collect::<Result<_, Error>>()?;
         let (limits, scale) = (None, Scale::measure());

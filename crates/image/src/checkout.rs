@@ -4,13 +4,15 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 /// Files below `build`, and the target of `make` that makes each. Guests stand in [`GUESTS`].
-const MADE: [(&str, &str); 6] = [
+const MADE: [(&str, &str); 8] = [
     ("build/hypervisor.elf", "build"),
     ("build/linux/vmlinuz", "build"),
     ("build/linux/initrd.cpio", "build"),
     ("build/linux/victims.cpio", "build"),
     ("build/linux/cyclictest.cpio", "build"),
     ("build/linux/measure.cpio", "measure-aarch64"),
+    ("build/host-x86/vmlinuz", "host-x86"),
+    ("build/host-x86/guest.cpio", "host-x86"),
 ];
 /// The package of the bare-metal guests, which lists them.
 const GUESTS: &str = "guests/programs/Cargo.toml";

@@ -64,6 +64,40 @@ pub enum Error {
         /// The size.
         bytes: u64,
     },
+    /// A VM cannot be made.
+    #[error("{error}")]
+    OfVm {
+        /// Its index.
+        vm: usize,
+        /// The reason.
+        error: Box<Error>,
+    },
+    /// A Linux cannot be started: the reason.
+    #[error(
+        "the kernel is no Linux that can start here: {0}\nhelp: name a `bzImage` for x86-64, as Debian's /boot/vmlinuz-*"
+    )]
+    Kernel(&'static str),
+    /// A Linux and its files do not fit its RAM.
+    #[error(
+        "the kernel and its initial RAM disk do not fit the RAM of the VM\n\
+         help: raise `memory` to at least {} MiB",
+        needed.div_ceil(1 << 20)
+    )]
+    TooLittle {
+        /// The bytes that they need.
+        needed: u64,
+    },
+    /// KVM emulates privileged code.
+    #[error(
+        "Linux guests need a KVM that executes privileged code by the processor, and that of this host emulates it ({}): a Linux \
+         would take hours to boot\n\
+         help: use a host with `kvm_amd` or `kvm_intel`, or the exact host (`cargo xtask host-x86`)",
+        match ns { 0..=9_999_999 => format!("{ns} ns for an instruction"), _ => "or fails to".into() }
+    )]
+    Privileged {
+        /// The time of an instruction in nanoseconds.
+        ns: u64,
+    },
     /// Something does not lie in the RAM of the VM.
     #[error("{what} at {address:#x} does not fit the RAM of the VM")]
     Outside {

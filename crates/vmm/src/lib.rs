@@ -5,6 +5,8 @@
 //! kicked ([`Kick`]): both end [`Vcpu::run`], also one that is about to begin, and [`RealTime::wait`]. So does a [`Counter`] of
 //! memory accesses at its limit.
 //!
+//! A Linux ([`LinuxFiles`]) starts at CPL 0 on a PC of its own, whose devices [`Vcpu::run`] emulates.
+//!
 //! `unsafe` code is in the module `sys`, and nowhere else.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -16,6 +18,7 @@ mod counter;
 mod error;
 mod last_level_cache;
 mod layout;
+mod linux;
 mod pagemap;
 mod real_time;
 #[allow(unsafe_code)]
@@ -30,6 +33,7 @@ pub use counter::{Counter, Event};
 pub use error::Error;
 pub use last_level_cache::LastLevelCache;
 pub use layout::TABLES_BYTES;
+pub use linux::Files as LinuxFiles;
 pub use pagemap::Pagemap;
 pub use real_time::{Alarm, Elsewhere, Kick, LockedMemory, RealTime, step_back};
 pub use sys::candidates::{Candidates, PAGE};

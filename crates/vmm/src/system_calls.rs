@@ -18,6 +18,8 @@ use crate::sys;
 
 /// `_IO(KVMIO, 0x80)`
 const KVM_RUN: u64 = 0xae80;
+/// `_IOR(KVMIO, 0x83, struct kvm_sregs)`
+const KVM_GET_SREGS: u64 = 0x8138_ae83;
 
 /// Calls that may be made with all arguments.
 const ANY: [c_long; 21] = [
@@ -128,7 +130,13 @@ fn rules() -> Result<BTreeMap<c_long, Vec<SeccompRule>>, seccompiler::BackendErr
             libc::SYS_ioctl,
             one_of(
                 1,
-                &[KVM_RUN, sys::thread::SET_SIGNAL_MASK as u64, sys::counter::SET_PERIOD as u64],
+                &[
+                    KVM_RUN,
+                    KVM_GET_SREGS,
+                    sys::INTERRUPT as u64,
+                    sys::thread::SET_SIGNAL_MASK as u64,
+                    sys::counter::SET_PERIOD as u64,
+                ],
             )?,
         ),
         // The standard library looks whether files are open that it closes, where assertions are on.

@@ -8,6 +8,7 @@ use kvm_ioctls::{VcpuExit, VcpuFd};
 
 use crate::clock::Scale;
 use crate::error::Error;
+use crate::linux;
 use crate::real_time::RealTime;
 use crate::sys::{self, memory::Memory};
 
@@ -18,6 +19,16 @@ pub enum Exit {
     Call(Call),
     /// An alarm or a kick came.
     Signal,
+    /// A Linux shows text: [`Vcpu::take_text`].
+    Text,
+    /// A Linux waits for an interrupt, which comes at this time; the largest one: never.
+    Idle(u64),
+    /// [`Vcpu::next_interrupt`] is earlier than before.
+    Timer,
+    /// A Linux has switched its CPU off.
+    Off,
+    /// A Linux has reset its machine.
+    Reset,
     /// The guest cannot go on: the reason, as the console shows it.
     Fault(&'static str),
 }
@@ -34,11 +45,18 @@ pub struct Vcpu {
     marks_read: u64,
     /// The number that the guest sees in [`GRANTS_WORD`], unless it has written there itself.
     grants: u64,
+    /// The machine of a Linux, which has no block.
+    linux: Option<Box<linux::Machine>>,
 }
 
 impl Vcpu {
     pub(crate) fn new(fd: VcpuFd, tables: Memory, ram: Memory, block: u64) -> Self {
-        Self { fd, _tables: tables, ram, block, marks_read: 0, grants: 0 }
+        Self { fd, _tables: tables, ram, block, marks_read: 0, grants: 0, linux: None }
+    }
+
+    /// Makes the VCPU of a Linux.
+    pub(crate) fn linux(fd: VcpuFd, tables: Memory, ram: Memory) -> Self {
+        Self { linux: Some(Box::default()), ..Self::new(fd, tables, ram, 0) }
     }
 
     /// Lets alarms and kicks of this thread end [`Vcpu::run`]. Call it in the thread that runs the VCPU.
@@ -49,11 +67,28 @@ impl Vcpu {
 
     /// Lets the guest see the time at which the first period of all servers starts. It comes before the first run.
     pub fn set_servers_start(&self, time: u64) {
-        self.set_word(SERVERS_START_WORD, time);
+        if self.linux.is_none() {
+            self.set_word(SERVERS_START_WORD, time);
+        }
+    }
+
+    /// Returns the time at which the VCPU, if it executes then, has to stop so that [`Vcpu::run`] can interrupt it.
+    pub fn next_interrupt(&mut self) -> Option<u64> {
+        self.linux.as_mut()?.next_interrupt()
+    }
+
+    /// Puts the text of [`Exit::Text`] into an empty buffer, which needs no more room than [`TEXT_MAX`].
+    pub fn take_text(&mut self, text: &mut Vec<u8>) {
+        if let Some(linux) = &mut self.linux {
+            linux.take_text(text);
+        }
     }
 
     /// Runs the VCPU until something happens. `scale`: the speed of the guest's clock.
     pub fn run(&mut self, scale: Scale) -> Exit {
+        if let Some(linux) = &mut self.linux {
+            return linux.run(&mut self.fd);
+        }
         for (number, value) in scale.clock().into_iter().enumerate() {
             self.set_word(CLOCK_WORD + number, value);
         }
@@ -121,6 +156,9 @@ impl Vcpu {
     /// Takes the marks that the guest has written, with their times. Returns how many were overwritten before they could be
     /// read.
     pub fn take_marks(&mut self, mut take: impl FnMut(u64, u64)) -> u64 {
+        if self.linux.is_some() {
+            return 0;
+        }
         let written = self.word(MARKS_WORD);
         let first = self.marks_read.max(written.saturating_sub(MARKS_MAX)).min(written);
         let lost = first.saturating_sub(self.marks_read);

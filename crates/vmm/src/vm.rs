@@ -7,12 +7,15 @@ use abi::kvm::{
     ARGUMENTS_MAX, ARGUMENTS_OFFSET, ARGUMENTS_WORD, BLOCK_BYTES, RAM_MAX, RESERVED_BYTES,
     VCPU_WORD, VERSION, VERSION_WORD, block,
 };
-use kvm_bindings::{CpuId, KVM_MAX_CPUID_ENTRIES};
+use kvm_bindings::{
+    CpuId, KVM_CAP_PMU_CAPABILITY, KVM_MAX_CPUID_ENTRIES, KVM_PMU_CAP_DISABLE, kvm_enable_cap,
+};
 use kvm_ioctls::VmFd;
 
 use crate::error::Error;
 use crate::last_level_cache::LastLevelCache;
 use crate::layout;
+use crate::linux;
 use crate::sys::{self, memory::Memory};
 use crate::vcpu::Vcpu;
 
@@ -60,7 +63,35 @@ impl Kvm {
             sys::give(&fd, slot, address, memory)
                 .map_err(Error::kvm("KVM refuses the RAM of a VM"))?;
         }
-        Ok(Vm { fd, cpuid: self.cpuid.clone(), tables, ram })
+        Ok(Vm { fd, cpuid: self.cpuid.clone(), tables, ram, is_linux: false })
+    }
+
+    /// Refuses Linux guests if this KVM emulates privileged code.
+    pub fn check_linux(&self) -> Result<(), Error> {
+        linux::check(&self.kvm)
+    }
+
+    /// Makes a VM with a Linux in this memory, for one VCPU.
+    pub fn linux_in(
+        &self,
+        VmMemory { tables, ram }: VmMemory,
+        files: linux::Files<'_>,
+    ) -> Result<Vm, Error> {
+        check_ram(ram.bytes())?;
+        let fd = self.kvm.create_vm().map_err(Error::kvm("KVM makes no VM"))?;
+        fd.set_tss_address(0xfffb_d000).map_err(Error::kvm("KVM makes no VM"))?;
+        sys::give(&fd, 0, 0, &ram).map_err(Error::kvm("KVM refuses the RAM of a VM"))?;
+        // The guest does not see the counters of events, and cannot use them against others either. Where KVM cannot refuse
+        // them, there are none, or they count for the guest.
+        let _ = fd.enable_cap(&kvm_enable_cap {
+            cap: KVM_CAP_PMU_CAPABILITY,
+            args: [KVM_PMU_CAP_DISABLE.into(), 0, 0, 0],
+            ..kvm_enable_cap::default()
+        });
+        linux::load(&ram, files)?;
+        let mut cpuid = self.cpuid.clone();
+        linux::fit(cpuid.as_mut_slice());
+        Ok(Vm { fd, cpuid, tables, ram, is_linux: true })
     }
 }
 
@@ -101,6 +132,7 @@ pub struct Vm {
     cpuid: CpuId,
     tables: Memory,
     ram: Memory,
+    is_linux: bool,
 }
 
 /// The start of a VCPU.
@@ -140,13 +172,21 @@ impl Vm {
         let fd = self.fd.create_vcpu(start.vcpu as u64).map_err(Error::kvm("KVM makes no VCPU"))?;
         fd.set_cpuid2(&self.cpuid).map_err(Error::kvm("KVM refuses its own CPU features"))?;
         let mut special = fd.get_sregs().map_err(Error::kvm("KVM tells no registers"))?;
-        layout::special_registers(&mut special);
+        let registers = match self.is_linux {
+            true => linux::registers(&mut special),
+            false => {
+                layout::special_registers(&mut special);
+                layout::registers(start.entry, start.vcpu)
+            }
+        };
         fd.set_sregs(&special).map_err(Error::kvm("KVM refuses registers"))?;
-        fd.set_regs(&layout::registers(start.entry, start.vcpu))
-            .map_err(Error::kvm("KVM refuses registers"))?;
+        fd.set_regs(&registers).map_err(Error::kvm("KVM refuses registers"))?;
         sys::show_host_time_stamp(&fd).map_err(Error::io(
             "KVM does not show the time-stamp counter of the host to a VM (Linux 5.16 and newer do)",
         ))?;
+        if self.is_linux {
+            return Ok(Vcpu::linux(fd, self.tables.clone(), self.ram.clone()));
+        }
         let offset = block(start.vcpu) - RAM;
         let arguments = start.arguments.as_bytes();
         if arguments.len() as u64 > ARGUMENTS_MAX {

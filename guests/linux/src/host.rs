@@ -17,6 +17,8 @@ use crate::{debian, file};
 
 /// The first process.
 const INIT: &str = include_str!("../host-x86/init");
+/// The first process of a guest of the host.
+const GUEST_INIT: &str = include_str!("../host-x86/guest-init");
 /// The files of Debian with which the figures in `docs` were measured, as `sha256sum` writes them.
 const PINNED: &str = include_str!("../host-x86/SHA256SUMS");
 /// The script that a host runs.
@@ -24,33 +26,48 @@ const RUN: &str = "job/run";
 /// The last file that a host sends, so that what comes is known to be complete.
 const STATUS: &str = "status";
 
-/// Writes `vmlinuz` and `initrd.cpio` into the folder `out`. `bulkhead` is the command, linked statically. Downloads are kept
-/// in `cache`.
+/// Writes `vmlinuz` and `initrd.cpio` into the folder `out`, and `guest.cpio`, with which the same kernel is a guest of the host.
+/// `bulkhead` is the command, linked statically. Downloads are kept in `cache`.
 pub fn build(bulkhead: Vec<u8>, cache: &Path, out: &Path) -> Result<()> {
     let files = debian::HOST_X86.files(cache).context("the Debian packages of the host")?;
     warn_if_other(&files.all().cloned().collect::<Vec<_>>())?;
     let kernel = file::read(&files.kernel)?;
     debian::check_x86_kernel(&kernel)
         .with_context(|| format!("{} is not usable", files.kernel.display()))?;
-    let mut contents = vec![
-        ("init".to_owned(), 0o755, INIT.into()),
-        ("bin/busybox".to_owned(), 0o755, file::read(&files.busybox)?),
-        ("bin/bulkhead".to_owned(), 0o755, bulkhead),
-    ];
+    let busybox = file::read(&files.busybox)?;
+    let guest = disk(&["bin", "dev", "proc", "tmp"], programs(GUEST_INIT, busybox.clone()))
+        .context("the initial RAM disk of the guest")?;
+    let mut contents = programs(INIT, busybox);
+    contents.push(("bin/bulkhead".to_owned(), 0o755, bulkhead));
     for (number, module) in files.modules.iter().enumerate() {
         // Numbers are the order in which the init process loads them.
         contents.push((format!("modules/{number}.ko"), 0o644, file::read(module)?));
     }
-    let mut entries = folders(["bin", "dev", "out", "proc", "sys", "tmp"].map(String::from).into());
+    let initramfs = disk(&["bin", "dev", "out", "proc", "sys", "tmp"], contents)
+        .context("the initial RAM disk of the host")?;
+    file::write_if_changed(&out.join("vmlinuz"), &kernel)?;
+    file::write_if_changed(&out.join("guest.cpio"), &guest)?;
+    file::write_if_changed(&out.join("initrd.cpio"), &initramfs)
+}
+
+/// A file with its path and its permissions.
+type Content = (String, u32, Vec<u8>);
+
+/// The first process, and busybox.
+fn programs(init: &str, busybox: Vec<u8>) -> Vec<Content> {
+    vec![("init".to_owned(), 0o755, init.into()), ("bin/busybox".to_owned(), 0o755, busybox)]
+}
+
+/// An initial RAM disk with a console, a shell, these folders and these files.
+fn disk(empty: &[&str], contents: Vec<Content>) -> std::io::Result<Vec<u8>> {
+    let mut entries = folders(empty.iter().copied().map(String::from).collect());
     entries.push(Entry {
         path: "dev/console".into(),
         kind: Kind::CharacterDevice { permissions: 0o600, major: 5, minor: 1 },
     });
     entries.push(Entry { path: "bin/sh".into(), kind: Kind::Symlink("busybox".into()) });
     entries.extend(with_folders(contents));
-    let initramfs = initramfs::archive(&entries).context("the initial RAM disk of the host")?;
-    file::write_if_changed(&out.join("vmlinuz"), &kernel)?;
-    file::write_if_changed(&out.join("initrd.cpio"), &initramfs)
+    initramfs::archive(&entries)
 }
 
 /// Returns the contents to append to `initrd.cpio` for a run: a script, and files by their absolute paths.
@@ -119,7 +136,7 @@ fn warn_if_other(files: &[PathBuf]) -> Result<()> {
 }
 
 /// The files, and before them all folders that they are in.
-fn with_folders(files: Vec<(String, u32, Vec<u8>)>) -> Vec<Entry> {
+fn with_folders(files: Vec<Content>) -> Vec<Entry> {
     let above =
         |path: &str| path.match_indices('/').map(|(end, _)| path[..end].to_owned()).collect();
     let all: BTreeSet<String> =

@@ -5,6 +5,7 @@
 
 mod killed;
 mod limits;
+mod linux;
 mod page;
 mod planned;
 mod proven;
@@ -302,8 +303,6 @@ fn what_is_not_there_under_kvm_is_refused() {
     if is_host() {
         refused(&[&file], "help: `cargo xtask build guests-x86` makes it");
     }
-    let file = system(folder.path(), &[("boot = \"raw\"\n", "")]);
-    refused(&[&file], "under KVM there are no Linux guests yet");
     let board = "[platform]\nboard = \"linux-kvm\"\nhypervisor_memory = \"64MiB\"";
     let file = system(folder.path(), &[("platform = \"linux-kvm\"", board)]);
     refused(&[&file], "under KVM there is no hypervisor that could have this");

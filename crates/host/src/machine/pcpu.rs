@@ -35,6 +35,9 @@ const ALARM_MAX_NS: u64 = 100_000;
 /// which are 100 us then.
 const RENEWAL_NS: u64 = 100_000_000;
 
+/// A Linux whose text finds no place waits for so long, and then tries again.
+const TEXT_PAUSE_NS: u64 = 1_000_000;
+
 /// The things that the thread of a PCPU has from the beginning.
 #[derive(Debug)]
 pub struct Context {
@@ -165,8 +168,8 @@ impl Pcpu {
             let next = self.next_look();
             match self.run {
                 Some(seat) => {
-                    let renewal = renewal(now());
-                    let end = next.map_or(renewal, |next| next.min(renewal));
+                    let interrupt = self.seats[seat].vcpu.next_interrupt();
+                    let end = next.into_iter().chain(interrupt).fold(renewal(now()), u64::min);
                     // A VCPU that goes on may be interrupted too early: in critical sections there is more time, and then
                     // the same time as before, and to set the alarm takes as long as everything else at their ends.
                     if self.loaded != Some(seat) || !self.alarm.rings_by(end) {
@@ -344,18 +347,39 @@ impl Pcpu {
             }
             Exit::Call(Call::Wait) => {
                 let until = vcpu.argument();
-                if until > now && vcpu.knows_grants() {
-                    self.seats[place].state = State::Waits(until);
-                    self.blocked = true;
-                    self.decide(Event::Block(place), Kind::Block, now);
+                if vcpu.knows_grants() {
+                    self.block(place, until, now);
                 }
             }
+            Exit::Idle(until) => self.block(place, until, now),
+            Exit::Timer => {}
+            Exit::Text => self.show(place, now),
             Exit::Call(call @ (Call::Open | Call::Lock | Call::Unlock | Call::Granted)) => {
                 self.serve(place, call, now);
             }
-            Exit::Call(Call::Off) => self.end(place, Reason::Off),
-            Exit::Call(Call::Reset) => self.end(place, Reason::Reset),
+            Exit::Call(Call::Off) | Exit::Off => self.end(place, Reason::Off),
+            Exit::Call(Call::Reset) | Exit::Reset => self.end(place, Reason::Reset),
             Exit::Fault(why) => self.end(place, Reason::Fault(why)),
+        }
+    }
+
+    /// A VCPU waits until some time, if that is still to come.
+    fn block(&mut self, place: usize, until: u64, now: u64) {
+        if until > now {
+            self.seats[place].state = State::Waits(until);
+            self.blocked = true;
+            self.decide(Event::Block(place), Kind::Block, now);
+        }
+    }
+
+    /// Passes on the text of a Linux. It cannot be told to try again, and waits if its text has to.
+    fn show(&mut self, place: usize, now: u64) {
+        let Seat { id, vcpu, .. } = &mut self.seats[place];
+        if self.context.shared.may_show(id.vm) {
+            self.context.news.console(id.vm, |text| vcpu.take_text(text));
+            self.context.shared.tell();
+        } else {
+            self.block(place, now + TEXT_PAUSE_NS, now);
         }
     }
 

@@ -28,6 +28,7 @@ pub fn guest(code: &[u8]) -> Guest {
         entry: LOAD,
         arguments: String::new(),
         restarts: Restarts::default(),
+        linux: None,
     }
 }
 

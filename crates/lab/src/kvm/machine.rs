@@ -11,8 +11,11 @@ use std::time::{Duration, Instant};
 use abi::guest::RAM;
 use abi::trace::Record;
 use host::colors::{Colored, Findings};
-use host::machine::{self as host_machine, FREQUENCY_HZ, Guest, Id, Records, Restarts, Seats};
+use host::machine::{
+    self as host_machine, FREQUENCY_HZ, Guest, Id, Linux, Records, Restarts, Seats,
+};
 use qemu::{Chunk, Exit, Input, Log, LogFile, Next, Outcome};
+use system::description::Protocol;
 use system::plan::{OnEvent, Vm};
 
 use crate::boot::Machine;
@@ -53,7 +56,14 @@ impl Host {
         let sharing = sharing::sharing(&system.plan);
         let stops = || watch.stops();
         let prepared = host_machine::Prepared::new(guests, seats.collect(), sharing, &stops);
-        let prepared = prepared.map_err(failed)?.with_limits(limits::limits(&system.plan));
+        let prepared = prepared.map_err(|error| match &error {
+            host_machine::Error::OfVm { vm, error } => {
+                let name = system.plan.vms.get(*vm).map_or("", |vm| &vm.name);
+                Failure::new(code(error), format!("VM `{name}`: {error}"))
+            }
+            error => failed(error),
+        })?;
+        let prepared = prepared.with_limits(limits::limits(&system.plan));
         Ok(Self { prepared: Some(prepared), findings: Shown::default() })
     }
 
@@ -82,8 +92,9 @@ impl Host {
         // The start changes nothing about whether it can be done.
         scheduler(0).map_err(|error| Failure::new("kvm", error))?;
         let start = Instant::now();
-        let mut running =
-            prepared.start(|start| scheduler(start).unwrap_or_default()).map_err(failed)?;
+        let mut running = prepared
+            .start(|start| scheduler(start).unwrap_or_default())
+            .map_err(|it| failed(&it))?;
         let records = running.take_records();
         let mut console = Console::new(system.plan.vms.iter().map(|vm| vm.name.clone()));
         let machine = Session {
@@ -101,29 +112,53 @@ impl Host {
     }
 }
 
-fn failed(error: host_machine::Error) -> Failure {
-    let code = match error {
+fn failed(error: &host_machine::Error) -> Failure {
+    Failure::new(code(error), error)
+}
+
+/// Returns the stable name of an error.
+fn code(error: &host_machine::Error) -> &'static str {
+    match error {
         host_machine::Error::Claimed { .. } => "cpu-taken",
-        host_machine::Error::Colors(_) => "no-memory",
+        host_machine::Error::Colors(_) | host_machine::Error::TooLittle { .. } => "no-memory",
         host_machine::Error::HiddenFrames => "pagemap",
         host_machine::Error::NoCounter { .. } => "counter",
         _ => "kvm",
-    };
-    Failure::new(code, error)
+    }
 }
 
-/// Reads the file of a guest.
-fn guest(system: &System, vm: &Vm) -> Result<Guest, Failure> {
-    let path = system.folder.join(&vm.boot.kernel.file);
-    let file = std::fs::read(&path).map_err(|error| {
+/// Reads a file of a guest; `what` says which.
+fn file(system: &System, vm: &Vm, name: &str, what: &str) -> Result<Vec<u8>, Failure> {
+    let path = system.folder.join(name);
+    std::fs::read(&path).map_err(|error| {
         let advice = image::checkout::advice(&path);
         let (name, path) = (&vm.name, path.display());
         let text =
-            format!("cannot read {path}, the kernel of VM `{name}`: {error}\nhelp: {advice}");
+            format!("cannot read {path}, the {what} of VM `{name}`: {error}\nhelp: {advice}");
         Failure::file("cannot-read", text)
-    })?;
+    })
+}
+
+/// Returns the other parts of a Linux, if the VM has one.
+fn linux(system: &System, vm: &Vm) -> Result<Option<Linux>, Failure> {
+    let described = system.description.iter().flat_map(|it| &it.vms);
+    let described = described.into_iter().find(|it| it.name.value == vm.name);
+    if described.is_none_or(|it| it.boot.protocol == Protocol::Raw) {
+        return Ok(None);
+    }
+    let initrd = vm.boot.initrd.as_ref();
+    let initrd = initrd.map(|it| file(system, vm, &it.file, "initial RAM disk"));
+    Ok(Some(Linux { initrd: initrd.transpose()? }))
+}
+
+/// Reads the files of a guest.
+fn guest(system: &System, vm: &Vm) -> Result<Guest, Failure> {
+    let path = system.folder.join(&vm.boot.kernel.file);
+    let file = file(system, vm, &vm.boot.kernel.file, "kernel")?;
+    let linux = linux(system, vm)?;
     let (load, size) = (vm.boot.kernel.load.0, vm.memory_size().0);
-    if file.len() as u64 > RAM.saturating_add(size).saturating_sub(load) {
+    let is_too_long = file.len() as u64 > RAM.saturating_add(size).saturating_sub(load);
+    if linux.is_none() && is_too_long {
         let (name, path, bytes) = (&vm.name, path.display(), file.len());
         let text = format!(
             "{path}, the kernel of VM `{name}`, has {bytes} bytes, and does not fit its RAM\n\
@@ -144,6 +179,7 @@ fn guest(system: &System, vm: &Vm) -> Result<Guest, Failure> {
             after_reset: vm.lifecycle.on_reset == OnEvent::Restart,
             limit: vm.lifecycle.restart_limit,
         },
+        linux,
     })
 }
 

@@ -46,7 +46,7 @@ pub fn without_meaning(system: &System) -> Vec<String> {
     let vms = system.description.iter().flat_map(|it| &it.vms).filter(|vm| !vm.console);
     let names: Vec<_> = vms.map(|vm| format!("`{}`", vm.name.value)).collect();
     let note = format!(
-        "`console = false` (VM {}) changes nothing under KVM: guests print by calls, and their lines are shown",
+        "`console = false` (VM {}) changes nothing under KVM: the lines that guests print are shown",
         names.join(", ")
     );
     if names.is_empty() { Vec::new() } else { vec![note] }
@@ -59,23 +59,25 @@ fn no_hypervisor(place: &Place) -> Diagnostic {
 }
 
 fn unsupported(what: &str, place: &Place) -> Diagnostic {
-    let message = format!("under KVM there are no {what} yet");
-    let help = match what {
-        "Linux guests" => {
-            "write `boot = \"raw\"` if this is a real-time guest; Linux needs a board"
-        }
-        _ => "remove this, or use a board",
-    };
-    Diagnostic::new("not-for-kvm", message).at(place, "here").help(help)
+    Diagnostic::new("not-for-kvm", format!("under KVM there are no {what} yet"))
+        .at(place, "here")
+        .help("remove this, or use a board")
 }
 
 /// Returns the parts for which a VM asks and that it does not get.
 fn wrong(vm: &description::Vm) -> Vec<(&'static str, &Place)> {
     let mut wrong = Vec::new();
-    if vm.boot.protocol != Protocol::Raw {
-        wrong.push(("Linux guests", &vm.boot.kernel.place));
+    match vm.boot.protocol {
+        Protocol::Linux => wrong.extend(wrong_linux(vm)),
+        Protocol::Raw => {
+            let initrd = vm.boot.initrd.iter();
+            wrong.extend(initrd.map(|it| ("initial RAM disks of real-time guests", &it.place)));
+            let arguments = vm.boot.bootargs.iter();
+            let arguments = arguments.filter(|it| it.value.len() as u64 > ARGUMENTS_MAX);
+            let what = "command lines of more than 1,024 bytes";
+            wrong.extend(arguments.map(|it| (what, &it.place)));
+        }
     }
-    wrong.extend(vm.boot.initrd.iter().map(|it| ("initial RAM disks", &it.place)));
     wrong.extend(vm.devices.iter().map(|it| ("devices", &it.place)));
     wrong.extend(vm.extra.iter().map(|it| ("further colours for tasks", &it.colors.place)));
     let colors = vm.colors.as_ref();
@@ -90,10 +92,22 @@ fn wrong(vm: &description::Vm) -> Vec<(&'static str, &Place)> {
     if vm.memory.value.0 > RAM_MAX {
         wrong.push(("VMs with more than 2 GiB of RAM", &vm.memory.place));
     }
-    let arguments = vm.boot.bootargs.iter().filter(|it| it.value.len() as u64 > ARGUMENTS_MAX);
-    wrong.extend(arguments.map(|it| ("command lines of more than 1,024 bytes", &it.place)));
     if vm.vcpus.len() > COUNT_MAX {
         wrong.push(("VMs with more than eight VCPUs", &vm.name.place));
     }
+    wrong
+}
+
+/// Returns the parts that only a Linux does not get.
+fn wrong_linux(vm: &description::Vm) -> Vec<(&'static str, &Place)> {
+    let mut wrong = Vec::new();
+    if vm.vcpus.len() > 1 {
+        wrong.push(("Linux guests with more than one VCPU", &vm.name.place));
+    }
+    let places = [&vm.boot.load, &vm.boot.initrd_load, &vm.boot.device_tree_load];
+    let places = places.into_iter().flatten();
+    wrong.extend(places.map(|it| ("addresses for the files of a Linux", &it.place)));
+    let sections = vm.tasks.iter().filter(|task| !task.sections.is_empty());
+    wrong.extend(sections.map(|it| ("critical sections of a Linux", &it.name.place)));
     wrong
 }

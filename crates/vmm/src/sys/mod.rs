@@ -2,6 +2,7 @@
 
 pub mod candidates;
 pub mod counter;
+pub mod guest_memory;
 pub mod memory;
 pub mod pins;
 pub mod refused;
@@ -11,13 +12,16 @@ use std::mem;
 use std::os::fd::AsRawFd;
 
 use kvm_bindings::{
-    KVM_VCPU_TSC_CTRL, KVM_VCPU_TSC_OFFSET, kvm_device_attr, kvm_userspace_memory_region,
+    KVM_VCPU_TSC_CTRL, KVM_VCPU_TSC_OFFSET, kvm_device_attr, kvm_interrupt,
+    kvm_userspace_memory_region,
 };
 use kvm_ioctls::{VcpuFd, VmFd};
 use memory::Memory;
 
 /// `_IOW(KVMIO, 0xe1, struct kvm_device_attr)`; kvm-ioctls has it for VCPUs of other architectures only.
 const SET_DEVICE_ATTR: libc::Ioctl = 0x4018_aee1;
+/// `_IOW(KVMIO, 0x86, struct kvm_interrupt)`, which kvm-ioctls does not have.
+pub const INTERRUPT: libc::Ioctl = 0x4004_ae86;
 
 /// Returns the time-stamp counter.
 pub fn time_stamp() -> u64 {
@@ -52,6 +56,14 @@ pub fn show_host_time_stamp(vcpu: &VcpuFd) -> std::io::Result<()> {
     // SAFETY: the argument is of the type that the number of the call asks for, and points to a number that lives through
     // the call, which reads both and keeps neither.
     let result = unsafe { libc::ioctl(vcpu.as_raw_fd(), SET_DEVICE_ATTR, &raw const attribute) };
+    if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
+
+/// Lets a VCPU of a VM without interrupt controller take an interrupt when it executes next.
+pub fn interrupt(vcpu: &VcpuFd, vector: u8) -> std::io::Result<()> {
+    let interrupt = kvm_interrupt { irq: vector.into() };
+    // SAFETY: the argument is of the type that the number of the call asks for, and lives through the call, which reads it.
+    let result = unsafe { libc::ioctl(vcpu.as_raw_fd(), INTERRUPT, &raw const interrupt) };
     if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
