@@ -122,7 +122,7 @@ fn rules() -> Result<BTreeMap<c_long, Vec<SeccompRule>>, seccompiler::BackendErr
     let mut rules: BTreeMap<_, _> =
         ANY.into_iter().chain(FAIL).map(|call| (call, Vec::new())).collect();
     rules.extend([
-        (libc::SYS_ioctl, one_of(1, &[KVM_RUN, sys::thread::SET_SIGNAL_MASK as u64])?),
+        (libc::SYS_ioctl, one_of(1, &[KVM_RUN, u64::from(sys::thread::SET_SIGNAL_MASK as u32)])?),
         // The standard library looks whether files are open that it closes, where assertions are on.
         (libc::SYS_fcntl, one_of(1, &[number(libc::F_GETFD)])?),
         // Kicks, and the end by `abort`.
