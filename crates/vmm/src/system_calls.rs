@@ -123,22 +123,13 @@ fn rules() -> Result<BTreeMap<c_long, Vec<SeccompRule>>, seccompiler::BackendErr
     let data = (2, MaskedEq(number(libc::PROT_EXEC)), 0);
     let anonymous = number(libc::MAP_ANONYMOUS);
     let own = u64::from(std::process::id());
+    let commands = [sys::INTERRUPT, sys::thread::SET_SIGNAL_MASK, sys::counter::SET_PERIOD]
+        .map(|it| u64::from(it as u32));
+    let commands = [&[KVM_RUN, KVM_GET_SREGS], &commands[..]].concat();
     let mut rules: BTreeMap<_, _> =
         ANY.into_iter().chain(FAIL).map(|call| (call, Vec::new())).collect();
     rules.extend([
-        (
-            libc::SYS_ioctl,
-            one_of(
-                1,
-                &[
-                    KVM_RUN,
-                    KVM_GET_SREGS,
-                    sys::INTERRUPT as u64,
-                    sys::thread::SET_SIGNAL_MASK as u64,
-                    sys::counter::SET_PERIOD as u64,
-                ],
-            )?,
-        ),
+        (libc::SYS_ioctl, one_of(1, &commands)?),
         // The standard library looks whether files are open that it closes, where assertions are on.
         (libc::SYS_fcntl, one_of(1, &[number(libc::F_GETFD)])?),
         // Kicks, and the end by `abort`.
