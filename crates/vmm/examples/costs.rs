@@ -1,4 +1,4 @@
-//! Measures what KVM takes on this host: a call of a guest, and the gap between two VCPUs that take turns.
+//! Measures what KVM takes on this host: a call of a guest, the gap between two VCPUs that take turns, and a limit that stops a VCPU.
 //!
 //! `cargo run --release -p bulkhead-vmm --example costs [CPU]`; the CPU is the last one if none is given.
 
@@ -21,7 +21,10 @@ mod costs {
 
     use abi::guest::RAM;
     use abi::kvm::{Call, PORT, nanoseconds};
-    use vmm::{Claim, Error, Exit, Kvm, LockedMemory, RealTime, Scale, Start, Vcpu, Vm, now};
+    use vmm::{
+        Claim, Counter, Error, Event, Exit, Kvm, LockedMemory, RealTime, Scale, Start, Vcpu, Vm,
+        now,
+    };
 
     const ENTRY: u64 = RAM + (1 << 20);
     const CALLS: usize = 5_000;
@@ -51,7 +54,7 @@ mod costs {
         0xeb, 0xc6, // jmp to the start
     ];
 
-    /// Prints both.
+    /// Prints all.
     pub fn measure() -> Result<(), Error> {
         let kvm = Kvm::open()?;
         let scale = Scale::measure();
@@ -60,7 +63,9 @@ mod costs {
         let _claim = Claim::new(cpu)?;
         // mov eax, MARKS; mov edx, PORT; out dx, eax; jmp to out
         let call = [0xb8, Call::Marks as u8, 0, 0, 0, 0xba, PORT as u8, 0, 0, 0, 0xef, 0xeb, 0xfd];
-        let (caller, one, other) = (vm(&kvm, &call)?, vm(&kvm, &WATCH)?, vm(&kvm, &WATCH)?);
+        let caller = vm(&kvm, &call)?;
+        let [one, other, third] = [(); 3].map(|()| vm(&kvm, &WATCH));
+        let (one, other, third) = (one?, other?, third?);
         let thread = RealTime::enter(80, cpu)?;
         let _locked = LockedMemory::new()?;
         show("call of a guest and back", calls(vcpu(&caller, &thread)?, scale));
@@ -68,6 +73,7 @@ mod costs {
         let (late, gaps) = switches(both, &thread, scale)?;
         show("alarm that stops a VCPU, late", late);
         show("last instruction of one VCPU to first of the other", gaps);
+        show("limit that stops a VCPU, late", limits(vcpu(&third, &thread)?, &thread, scale)?);
         Ok(())
     }
 
@@ -116,6 +122,23 @@ mod costs {
             last = Some(nanoseconds(vcpu.argument(), clock));
         }
         Ok((late, gaps))
+    }
+
+    /// Returns how long a VCPU executed beyond limits of its processor time, which stand for those of memory accesses.
+    fn limits(mut vcpu: Vcpu, thread: &RealTime, scale: Scale) -> Result<Vec<u64>, Error> {
+        let mut counter = Counter::new(Event::Clock, thread)?;
+        let mut late = Vec::new();
+        let mut count = counter.count().unwrap_or_default();
+        for _ in 0..SWITCHES {
+            let limit = count + TURN_NS;
+            assert!(counter.set_limit(Some(limit), count), "Linux sets a limit");
+            assert_eq!(vcpu.run(scale), Exit::Signal);
+            count = counter.count().unwrap_or_default();
+            late.push(count.saturating_sub(limit));
+            thread.take();
+            counter.rang();
+        }
+        Ok(late)
     }
 
     fn show(what: &str, mut times: Vec<u64>) {
