@@ -1,4 +1,4 @@
-//! Measures what KVM takes on this host: a call of a guest, and the gap between two VCPUs that take turns.
+//! Measures what KVM takes on this host: a call of a guest, the gap between two VCPUs that take turns, and a limit that stops a VCPU.
 //!
 //! `cargo run --release -p bulkhead-vmm --example costs [CPU]`; the CPU is the last one if none is given.
 
@@ -22,8 +22,8 @@ mod costs {
     use abi::guest::RAM;
     use abi::kvm::{Call, PORT, nanoseconds};
     use vmm::{
-        Alarm, Claim, Error, Exit, Kvm, LockedMemory, RealTime, Scale, Start, SystemCalls, Vcpu,
-        Vm, now,
+        Alarm, Claim, Counter, Error, Event, Exit, Kvm, LockedMemory, RealTime, Scale, Start,
+        SystemCalls, Vcpu, Vm, now,
     };
 
     const ENTRY: u64 = RAM + (1 << 20);
@@ -56,7 +56,7 @@ mod costs {
 
     type Times = (&'static str, Vec<u64>);
 
-    /// Prints both.
+    /// Prints all.
     pub fn measure() -> Result<(), Error> {
         // A thread of its own, because it cannot print when it has given up system calls.
         let times = thread::spawn(all).join().map_err(|_| Error::thread_ended())??;
@@ -72,21 +72,26 @@ mod costs {
         let _claim = Claim::new(cpu)?;
         // mov eax, MARKS; mov edx, PORT; out dx, eax; jmp to out
         let call = [0xb8, Call::Marks as u8, 0, 0, 0, 0xba, PORT as u8, 0, 0, 0, 0xef, 0xeb, 0xfd];
-        let (caller, one, other) = (vm(&kvm, &call)?, vm(&kvm, &WATCH)?, vm(&kvm, &WATCH)?);
+        let caller = vm(&kvm, &call)?;
+        let [one, other, third] = [(); 3].map(|()| vm(&kvm, &WATCH));
+        let (one, other, third) = (one?, other?, third?);
         let thread = RealTime::enter(80, cpu)?;
         let _locked = LockedMemory::new()?;
         let mut calling = vcpu(&caller, &thread)?;
         let both = [vcpu(&one, &thread)?, vcpu(&other, &thread)?];
-        let alarm = thread.alarm()?;
+        let third = vcpu(&third, &thread)?;
+        let (alarm, counter) = (thread.alarm()?, Counter::new(Event::Clock, &thread)?);
         let unfiltered = calls(&mut calling, scale);
         SystemCalls::new()?.enter()?;
         let filtered = calls(&mut calling, scale);
         let (late, gaps) = switches(both, (&thread, alarm), scale);
+        let limited = limits(third, (&thread, counter), scale);
         Ok(vec![
             ("call of a guest and back, without a filter of system calls", unfiltered),
             ("call of a guest and back", filtered),
             ("alarm that stops a VCPU, late", late),
             ("last instruction of one VCPU to first of the other", gaps),
+            ("limit that stops a VCPU, late", limited),
         ])
     }
 
@@ -134,6 +139,26 @@ mod costs {
             last = Some(nanoseconds(vcpu.argument(), clock));
         }
         (late, gaps)
+    }
+
+    /// Returns how long a VCPU executed beyond limits of its processor time, which stand for those of memory accesses.
+    fn limits(
+        mut vcpu: Vcpu,
+        (thread, mut counter): (&RealTime, Counter),
+        scale: Scale,
+    ) -> Vec<u64> {
+        let mut late = Vec::new();
+        let mut count = counter.count().unwrap_or_default();
+        for _ in 0..SWITCHES {
+            let limit = count + TURN_NS;
+            assert!(counter.set_limit(Some(limit), count), "Linux sets a limit");
+            assert_eq!(vcpu.run(scale), Exit::Signal);
+            count = counter.count().unwrap_or_default();
+            late.push(count.saturating_sub(limit));
+            thread.take();
+            counter.rang();
+        }
+        late
     }
 
     fn show(what: &str, mut times: Vec<u64>) {
