@@ -58,13 +58,13 @@ mod costs {
 
     /// Prints both.
     pub fn measure() -> Result<(), Error> {
-        // A thread of its own, because it cannot print when it has given up system calls.
-        let times = thread::spawn(all).join().map_err(|_| Error::thread_ended())??;
+        // A thread of its own, because it can neither print nor unlock memory when it has given up system calls.
+        let (times, _locked) = thread::spawn(all).join().map_err(|_| Error::thread_ended())??;
         times.into_iter().for_each(|(what, times)| show(what, times));
         Ok(())
     }
 
-    fn all() -> Result<Vec<Times>, Error> {
+    fn all() -> Result<(Vec<Times>, LockedMemory), Error> {
         let kvm = Kvm::open()?;
         let scale = Scale::measure();
         let cpus = thread::available_parallelism().map_or(1, |cpus| cpus.get());
@@ -74,7 +74,7 @@ mod costs {
         let call = [0xb8, Call::Marks as u8, 0, 0, 0, 0xba, PORT as u8, 0, 0, 0, 0xef, 0xeb, 0xfd];
         let (caller, one, other) = (vm(&kvm, &call)?, vm(&kvm, &WATCH)?, vm(&kvm, &WATCH)?);
         let thread = RealTime::enter(80, cpu)?;
-        let _locked = LockedMemory::new()?;
+        let locked = LockedMemory::new()?;
         let mut calling = vcpu(&caller, &thread)?;
         let both = [vcpu(&one, &thread)?, vcpu(&other, &thread)?];
         let alarm = thread.alarm()?;
@@ -82,12 +82,13 @@ mod costs {
         SystemCalls::new()?.enter()?;
         let filtered = calls(&mut calling, scale);
         let (late, gaps) = switches(both, (&thread, alarm), scale);
-        Ok(vec![
+        let times = vec![
             ("call of a guest and back, without a filter of system calls", unfiltered),
             ("call of a guest and back", filtered),
             ("alarm that stops a VCPU, late", late),
             ("last instruction of one VCPU to first of the other", gaps),
-        ])
+        ];
+        Ok((times, locked))
     }
 
     fn vm(kvm: &Kvm, code: &[u8]) -> Result<Vm, Error> {
