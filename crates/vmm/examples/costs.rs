@@ -58,13 +58,13 @@ mod costs {
 
     /// Prints all.
     pub fn measure() -> Result<(), Error> {
-        // A thread of its own, because it cannot print when it has given up system calls.
-        let times = thread::spawn(all).join().map_err(|_| Error::thread_ended())??;
+        // A thread of its own, because it can neither print nor unlock memory when it has given up system calls.
+        let (times, _locked) = thread::spawn(all).join().map_err(|_| Error::thread_ended())??;
         times.into_iter().for_each(|(what, times)| show(what, times));
         Ok(())
     }
 
-    fn all() -> Result<Vec<Times>, Error> {
+    fn all() -> Result<(Vec<Times>, LockedMemory), Error> {
         let kvm = Kvm::open()?;
         let scale = Scale::measure();
         let cpus = thread::available_parallelism().map_or(1, |cpus| cpus.get());
@@ -76,7 +76,7 @@ mod costs {
         let [one, other, third] = [(); 3].map(|()| vm(&kvm, &WATCH));
         let (one, other, third) = (one?, other?, third?);
         let thread = RealTime::enter(80, cpu)?;
-        let _locked = LockedMemory::new()?;
+        let locked = LockedMemory::new()?;
         let mut calling = vcpu(&caller, &thread)?;
         let both = [vcpu(&one, &thread)?, vcpu(&other, &thread)?];
         let third = vcpu(&third, &thread)?;
@@ -86,13 +86,14 @@ mod costs {
         let filtered = calls(&mut calling, scale);
         let (late, gaps) = switches(both, (&thread, alarm), scale);
         let limited = limits(third, (&thread, counter), scale);
-        Ok(vec![
+        let times = vec![
             ("call of a guest and back, without a filter of system calls", unfiltered),
             ("call of a guest and back", filtered),
             ("alarm that stops a VCPU, late", late),
             ("last instruction of one VCPU to first of the other", gaps),
             ("limit that stops a VCPU, late", limited),
-        ])
+        ];
+        Ok((times, locked))
     }
 
     fn vm(kvm: &Kvm, code: &[u8]) -> Result<Vm, Error> {
