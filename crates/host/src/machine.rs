@@ -121,19 +121,22 @@ fn show_cache(vm: &mut Vm, guest: &Guest) -> Result<(), Error> {
     vm.show(LastLevelCache { bytes: cache.bytes(), ways, line_bytes })
 }
 
-/// Makes a VM, and loads it.
-fn make(kvm: &Kvm, memory: VmMemory, guest: &Guest) -> Result<Vm, Error> {
-    let Guest { file, load, arguments, linux, .. } = guest;
-    match linux {
+/// Makes a VM in this memory, which is zero, and loads it.
+fn loaded(kvm: &Kvm, guest: &Guest, memory: VmMemory) -> Result<Vm, Error> {
+    let Guest { file, arguments, linux, .. } = guest;
+    let mut vm = match linux {
         Some(Linux { initrd }) => {
-            kvm.linux_in(memory, LinuxFiles { kernel: file, initrd: initrd.as_deref(), arguments })
+            let initrd = initrd.as_deref();
+            kvm.linux_in(memory, LinuxFiles { kernel: file, initrd, arguments })?
         }
         None => {
             let vm = kvm.vm_in(memory)?;
-            vm.load("the kernel", *load, file)?;
-            Ok(vm)
+            vm.load("the kernel", guest.load, file)?;
+            vm
         }
-    }
+    };
+    show_cache(&mut vm, guest)?;
+    Ok(vm)
 }
 
 /// VMs that can be started.
@@ -166,10 +169,8 @@ impl Prepared {
         let make = |(index, guest): (usize, Guest)| {
             let memory = memories.remove(&index);
             let memory = memory.map_or_else(|| VmMemory::new(guest.ram_bytes), Ok)?;
-            let made = make(&kvm, memory, &guest);
-            let mut vm = made.map_err(|it| Error::OfVm { vm: index, error: Box::new(it) })?;
-            show_cache(&mut vm, &guest)?;
-            Ok((vm, guest))
+            let vm = loaded(&kvm, &guest, memory);
+            Ok((vm.map_err(|it| Error::OfVm { vm: index, error: Box::new(it) })?, guest))
         };
         let vms = guests.into_iter().enumerate().map(make).collect::<Result<_, Error>>()?;
         Ok(Self { vms, pcpus, sharing, scale: Scale::measure(), claims, audit })

@@ -27,6 +27,8 @@ pub enum Exit {
     Timer,
     /// A Linux has switched its CPU off.
     Off,
+    /// A Linux resets its machine.
+    Reset,
     /// The guest cannot go on: the reason, as the console shows it.
     Fault(&'static str),
 }
@@ -106,6 +108,11 @@ impl Vcpu {
             Ok(_) => Exit::Fault("unknown-exit"),
             Err(_) => Exit::Fault("kvm-error"),
         }
+    }
+
+    /// Returns the number of times that the guest stopped executing in the last [`Vcpu::run`]: a Linux also stops for its devices.
+    pub fn take_exits(&mut self) -> u64 {
+        self.linux.as_mut().map_or(1, |linux| linux.take_exits())
     }
 
     /// Returns the argument of a call.

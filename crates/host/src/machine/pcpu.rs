@@ -253,7 +253,7 @@ impl Pcpu {
         let seat = &mut self.seats[place];
         let exit = seat.vcpu.run(self.context.scale);
         let now = now();
-        seat.exits += 1;
+        seat.exits += seat.vcpu.take_exits();
         self.take_marks(place, from, now);
         let Seat { id, vcpu, .. } = &self.seats[place];
         match exit {
@@ -283,6 +283,7 @@ impl Pcpu {
                 self.serve(place, call, now);
             }
             Exit::Call(Call::Off) | Exit::Off => self.end(id.vm, None),
+            Exit::Reset => self.end(id.vm, Some("reset")),
             Exit::Fault(why) => self.end(id.vm, Some(why)),
         }
     }

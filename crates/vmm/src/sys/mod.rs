@@ -19,7 +19,7 @@ use memory::Memory;
 /// `_IOW(KVMIO, 0xe1, struct kvm_device_attr)`; kvm-ioctls has it for VCPUs of other architectures only.
 const SET_DEVICE_ATTR: libc::Ioctl = 0x4018_aee1;
 /// `_IOW(KVMIO, 0x86, struct kvm_interrupt)`, which kvm-ioctls does not have.
-const INTERRUPT: libc::Ioctl = 0x4004_ae86;
+pub const INTERRUPT: libc::Ioctl = 0x4004_ae86;
 
 /// Returns the time-stamp counter.
 pub fn time_stamp() -> u64 {
