@@ -115,6 +115,11 @@ impl Vcpu {
         self.fd.get_sregs().map_or(0, |registers| registers.cr3)
     }
 
+    /// Returns the number of times that the guest stopped executing in the last [`Vcpu::run`]: a Linux also stops for its devices.
+    pub fn take_exits(&mut self) -> u64 {
+        self.linux.as_mut().map_or(1, |linux| linux.take_exits())
+    }
+
     /// Returns the argument of a call.
     pub fn argument(&self) -> u64 {
         self.word(ARGUMENT_WORD)

@@ -327,7 +327,7 @@ impl Pcpu {
         let seat = &mut self.seats[place];
         let exit = seat.vcpu.run(self.context.scale);
         let now = now();
-        seat.exits += 1;
+        seat.exits += seat.vcpu.take_exits();
         self.take_marks(place, from, now);
         let Seat { id, vcpu, .. } = &self.seats[place];
         match exit {

@@ -17,11 +17,13 @@ pub struct Machine {
     end: Option<Exit>,
     /// The time of the next interrupt that is known outside.
     known: u64,
+    /// Number of times that it stopped executing, since they were taken.
+    exits: u64,
 }
 
 impl Default for Machine {
     fn default() -> Self {
-        Self { board: Board::default(), halted: false, end: None, known: u64::MAX }
+        Self { board: Board::default(), halted: false, end: None, known: u64::MAX, exits: 0 }
     }
 }
 
@@ -38,6 +40,11 @@ impl Machine {
     /// Moves the text into a buffer.
     pub fn take_text(&mut self, text: &mut Vec<u8>) {
         self.board.serial.take_text(text);
+    }
+
+    /// Takes the number of times that the VCPU stopped executing.
+    pub fn take_exits(&mut self) -> u64 {
+        std::mem::take(&mut self.exits)
     }
 
     /// Runs the VCPU until something happens that concerns others.
@@ -92,6 +99,7 @@ impl Machine {
 
     /// Lets the VCPU execute until it stops. Returns the reason if it concerns others.
     fn execute(&mut self, vcpu: &mut VcpuFd) -> Option<Exit> {
+        self.exits += 1;
         match vcpu.run() {
             Ok(VcpuExit::IoOut(port, bytes)) => {
                 let now = now();

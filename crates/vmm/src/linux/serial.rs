@@ -47,8 +47,8 @@ impl io::Write for Text {
 impl Default for Port {
     fn default() -> Self {
         let line = Line::default();
-        // The text is shown before it becomes longer.
-        let text = Text(Vec::with_capacity(TEXT_MAX as usize));
+        // The VCPU executes no instruction while there is so much text, and one writes a page at most.
+        let text = Text(Vec::with_capacity(TEXT_MAX as usize + 4096));
         Self { device: Serial::new(line.clone(), text), line }
     }
 }
@@ -81,11 +81,11 @@ impl Port {
         text.last() == Some(&b'\n') || text.len() as u64 >= TEXT_MAX
     }
 
-    /// Moves the text into a buffer.
+    /// Moves text into a buffer, no more than [`TEXT_MAX`].
     pub fn take_text(&mut self, text: &mut Vec<u8>) {
         let written = &mut self.device.writer_mut().0;
-        text.extend(written.iter());
-        written.clear();
+        let length = written.len().min(TEXT_MAX as usize);
+        text.extend(written.drain(..length));
     }
 }
 
@@ -105,7 +105,13 @@ mod tests {
         assert!(port.is_complete());
         port.take_text(&mut text);
         assert_eq!((text.as_slice(), port.has_text()), (&b"ab\n"[..], false));
-        (0..TEXT_MAX).for_each(|_| port.write(0, b'x'));
-        assert!(port.is_complete());
+        (0..2 * TEXT_MAX + 1).for_each(|_| port.write(0, b'x'));
+        let lengths = [0; 3].map(|_| {
+            assert!(port.has_text());
+            text.clear();
+            port.take_text(&mut text);
+            text.len() as u64
+        });
+        assert_eq!((lengths, port.has_text()), ([TEXT_MAX, TEXT_MAX, 1], false));
     }
 }
