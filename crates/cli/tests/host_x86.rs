@@ -157,10 +157,13 @@ fn a_linux_that_does_not_fit_is_refused_and_one_that_panics_fails_the_run() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("system.toml");
     let name = file.to_str().expect("a path in UTF-8");
-    let run = |changed: (&str, &str), message: &str, status| {
-        let text = text.replace("../build", &format!("{ROOT}/build"));
-        assert!(text.contains(changed.0), "{text}");
-        fs::write(&file, text.replace(changed.0, changed.1)).expect("a file");
+    let run = |changes: &[(&str, &str)], message: &str, status| {
+        let mut text = text.replace("../build", &format!("{ROOT}/build"));
+        for (before, after) in changes {
+            assert!(text.contains(before), "{text}");
+            text = text.replace(before, after);
+        }
+        fs::write(&file, text).expect("a file");
         let output = output(&mut host_x86(&[name, "--", "--timeout", "20s"]));
         let said =
             [output.stdout, output.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
@@ -168,9 +171,15 @@ fn a_linux_that_does_not_fit_is_refused_and_one_that_panics_fails_the_run() {
         assert!(said.iter().any(|it| it.contains(message)), "{said:?}");
     };
     let little = ("\"128MiB\"", "\"48MiB\"");
-    run(little, "VM `linux`: the kernel and its initial RAM disk do not fit the RAM of the VM", 2);
+    run(
+        &[little],
+        "VM `linux`: the kernel and its initial RAM disk do not fit the RAM of the VM",
+        2,
+    );
     let no_init = ("rounds=10", "rdinit=/none");
-    run(no_init, "[bulkhead] linux: stopped (reset)", 1);
+    run(&[no_init], "[bulkhead] linux: reset, restart 1 of 3", 1);
+    let stops = ("name = \"linux\"\n", "name = \"linux\"\non_reset = \"stop\"\n");
+    run(&[no_init, stops], "[bulkhead] linux: stopped (reset)", 1);
 }
 
 /// The command that the page for a PC has for those without `/dev/kvm`, with servers and without.
@@ -207,7 +216,12 @@ fn the_example_for_a_pc_misses_deadlines_without_servers_only() {
 #[ignore = "needs an x86 host: make test-host-x86"]
 fn the_exit_status_is_that_of_the_run() {
     let folder = tempfile::tempdir().expect("a folder");
-    let refused = output(&mut host_x86(&["systems/servers.toml"]));
+    let board = fs::read_to_string(format!("{ROOT}/{SYSTEM}")).expect("the example");
+    let board = board.replace("\"linux-kvm\"", "\"qemu-virt\"");
+    let board = board.replace("../build", &format!("{ROOT}/build"));
+    let file = folder.path().join("board.toml");
+    fs::write(&file, board).expect("a file");
+    let refused = output(&mut host_x86(&[file.to_str().expect("a path in UTF-8")]));
     let said = String::from_utf8_lossy(&refused.stderr);
     assert_eq!(refused.status.code(), Some(2), "{said}");
     assert!(said.contains("is no Linux host with KVM"), "{said}");
