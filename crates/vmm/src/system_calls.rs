@@ -53,7 +53,14 @@ const ANY: [c_long; 21] = [
 ];
 
 /// Calls that fail, and do not end the process: a panic makes them where a backtrace is wanted (`RUST_BACKTRACE`).
-const FAIL: [c_long; 4] = [libc::SYS_open, libc::SYS_openat, libc::SYS_getcwd, libc::SYS_readlink];
+const FAIL: [c_long; 5] = [
+    libc::SYS_open,
+    libc::SYS_openat,
+    libc::SYS_getcwd,
+    libc::SYS_readlink,
+    // glibc may ask for CPUs when a thread first allocates, and does without.
+    libc::SYS_sched_getaffinity,
+];
 
 /// The calls that a thread with VCPUs may make.
 #[derive(Clone, Debug)]

@@ -8,11 +8,11 @@ use linux_loader::configurator::{BootConfigurator, BootParams};
 use linux_loader::loader::bootparam::{XLF_KERNEL_64, boot_e820_entry, boot_params, setup_header};
 use linux_loader::loader::bzimage::BzImage;
 use linux_loader::loader::{KernelLoader, load_cmdline};
-use vm_memory::{Bytes, GuestAddress, GuestMemoryMmap};
+use vm_memory::{Bytes, GuestAddress};
 
 use super::registers::{PARAMETERS, TABLES_END, write_tables};
 use crate::error::Error;
-use crate::sys::{self, memory::Memory};
+use crate::sys::{guest_memory::View, memory::Memory};
 
 /// Where kernels are loaded, which move themselves then.
 const KERNEL: u64 = 1 << 20;
@@ -50,10 +50,7 @@ struct Places {
 
 /// Puts a Linux into RAM, which starts at address 0.
 pub fn load(ram: &Memory, files: Files<'_>) -> Result<(), Error> {
-    sys::guest_memory::with(ram, |memory| load_into(ram, memory, files))
-}
-
-fn load_into(ram: &Memory, memory: &GuestMemoryMmap, files: Files<'_>) -> Result<(), Error> {
+    let memory = &View::of(ram)?;
     let not_loadable = |_| Error::Kernel("it is cut off, or is no kernel for a PC");
     // A kernel that does not fit is refused below with the size that it needs.
     if files.kernel.len() as u64 > ram.bytes().saturating_sub(KERNEL) {
@@ -85,7 +82,7 @@ fn load_into(ram: &Memory, memory: &GuestMemoryMmap, files: Files<'_>) -> Result
     LinuxBootConfigurator::write_bootparams(&parameters, memory).map_err(|_| too_little(KERNEL))
 }
 
-fn write_command_line(memory: &GuestMemoryMmap, arguments: &str) -> Result<(), Error> {
+fn write_command_line(memory: &View<'_>, arguments: &str) -> Result<(), Error> {
     let mut line = linux_loader::cmdline::Cmdline::new(arguments.len() + 1)
         .map_err(|_| Error::Kernel("its command line is too long"))?;
     line.insert_str(arguments).map_err(|_| {
