@@ -97,7 +97,7 @@ impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Colors { colors, fewer } => {
-                write!(f, "with {colors} colours")?;
+                write!(f, "with {colors} colour{}", if *colors == 1 { "" } else { "s" })?;
                 match fewer {
                     Some((vm, count)) => write!(f, " ({count} fewer for `{vm}`)"),
                     None => Ok(()),
