@@ -560,6 +560,16 @@ mod tests {
     }
 
     #[test]
+    fn restarts_that_fail_stop_all_vms_and_the_run_says_why() {
+        let running = Running::new(lives(1));
+        restart::guarded(&running.shared, || ());
+        assert!(running.failure().is_none() && !running.shared.stops());
+        restart::guarded(&running.shared, || panic!("nothing is right"));
+        assert!(running.failure().expect("a failure").contains("restarts VMs"));
+        assert!(running.shared.stops());
+    }
+
+    #[test]
     fn a_pcpu_that_ends_well_is_no_failure() {
         let mut running = Running::new(lives(1));
         let shared = Arc::clone(&running.shared);

@@ -185,6 +185,7 @@ impl Pcpu {
                 }
             }
         }
+        self.mark_accesses();
         for Seat { id, exits, lost, .. } in self.seats {
             self.context.news.left(id, exits, lost);
         }

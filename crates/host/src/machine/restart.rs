@@ -5,6 +5,7 @@
 //! the VCPU that it has for the new one. For this it interrupts a VCPU that executes: a VM restarts no sooner than some time
 //! after its last restart, however often it fails.
 
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -76,7 +77,7 @@ impl Restarter {
         let (teller, news) = mpsc::channel();
         let body = move || {
             step_back();
-            work(&context, &restarts, &teller);
+            guarded(&context.shared, || work(&context, &restarts, &teller));
         };
         let thread = thread::Builder::new().name("restarts".into()).spawn(body);
         Ok(Self {
@@ -107,6 +108,15 @@ impl Drop for Restarter {
             // A panic has been shown.
             let _ = thread.join();
         }
+    }
+}
+
+/// Restarts VMs. If that panics, all VMs are stopped, because those that wait for their restart would wait for ever.
+pub fn guarded(shared: &Shared, work: impl FnOnce()) {
+    // What the closure has is dropped by a panic, and what others see of it is atomic.
+    if panic::catch_unwind(AssertUnwindSafe(work)).is_err() {
+        shared.fail("the thread that restarts VMs failed, which is a mistake of Bulkhead".into());
+        shared.tell();
     }
 }
 

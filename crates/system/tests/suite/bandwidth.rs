@@ -437,6 +437,7 @@ fn counters_that_linux_does_not_have_are_refused() {
         ("event = \"bus-access\"", "\"80MB/s\"", "`bus-access` is not known here"),
         ("event = 0x17", "\"80MB/s\"", "0x17 is the number of an event of Arm's CPUs"),
         ("event = 0x11", "\"80MB/s\"", "0x11 is the number of an event of Arm's CPUs"),
+        ("event = 0xc0", "\"80MB/s\"", "0xc0 counts instructions of an x86 CPU"),
         ("counter_bits = 32", "\"80MB/s\"", "Linux drives the counter"),
         ("counter_interrupt = 23", "\"80MB/s\"", "Linux drives the counter"),
         ("counter = \"clock\"", "\"80MB/s\"", "`linux-kvm` does not count accesses to memory"),

@@ -122,7 +122,7 @@ impl Pcpu {
         }
     }
 
-    /// The thread begins to look at what there is to do, for whichever VCPU.
+    /// The thread begins to look at what there is to do, for whichever VCPU; or it ends, and looks whether all was counted.
     pub(super) fn mark_accesses(&mut self) {
         let count = self.count();
         if let (Some(regulation), Some(count)) = (&mut self.regulation, count) {

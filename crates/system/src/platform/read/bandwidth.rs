@@ -97,6 +97,10 @@ pub(crate) fn read(
     })
 }
 
+/// Numbers of events of CPUs of Intel and AMD that count no accesses, though `check` would take them for accesses.
+const NO_ACCESSES: [(u16, &str); 3] =
+    [(0x003c, "cycles"), (0x0076, "cycles"), (0x00c0, "instructions")];
+
 /// Returns the name or the number of an event.
 fn event(at: &Fields<'_>, kvm: bool) -> Option<u16> {
     if at.has("event") && !at.is_string("event") {
@@ -107,6 +111,11 @@ fn event(at: &Fields<'_>, kvm: bool) -> Option<u16> {
             let message = format!("{event:#x} is the number of an event of Arm's CPUs");
             let help = "write event select and unit mask of an x86 CPU, as in `event = 0x412e`; or a name, as in \
                         `event = \"llc-refill\"`";
+            at.add(Diagnostic::new("wrong-value", message).at(&number.place, "here").help(help));
+        } else if kvm && let Some((_, what)) = NO_ACCESSES.iter().find(|it| it.0 == event) {
+            let message =
+                format!("{event:#x} counts {what} of an x86 CPU, and no accesses to memory");
+            let help = "write the number of an event that counts misses of the last-level cache; or a name, as in `event = \"llc-refill\"`";
             at.add(Diagnostic::new("wrong-value", message).at(&number.place, "here").help(help));
         }
         return Some(event);
