@@ -16,7 +16,7 @@ use host::machine::{
 };
 use qemu::{Chunk, Exit, Input, Log, LogFile, Next, Outcome};
 use system::description::Protocol;
-use system::plan::{OnEvent, Vm};
+use system::plan::Vm;
 
 use crate::boot::Machine;
 use crate::decisions;
@@ -167,6 +167,7 @@ fn guest(system: &System, vm: &Vm) -> Result<Guest, Failure> {
         );
         return Err(Failure::new("no-memory", text));
     }
+    let (after_crash, after_reset, limit) = vm.lifecycle.restarts();
     Ok(Guest {
         ram_bytes: size,
         colors: colors(system, vm)?,
@@ -174,11 +175,7 @@ fn guest(system: &System, vm: &Vm) -> Result<Guest, Failure> {
         load,
         entry: vm.boot.entry.0,
         arguments: vm.boot.bootargs.clone().unwrap_or_default(),
-        restarts: Restarts {
-            after_crash: vm.lifecycle.on_crash == OnEvent::Restart,
-            after_reset: vm.lifecycle.on_reset == OnEvent::Restart,
-            limit: vm.lifecycle.restart_limit,
-        },
+        restarts: Restarts { after_crash, after_reset, limit },
         linux,
     })
 }

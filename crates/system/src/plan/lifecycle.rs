@@ -55,6 +55,12 @@ impl Lifecycle {
         ("restart_limit", Values::Whole(0, u32::MAX as u64)),
     ];
 
+    /// Returns whether the VM starts again after a crash, whether it does after a reset, and how often it does at most.
+    pub fn restarts(&self) -> (bool, bool, u32) {
+        let [crash, reset] = [self.on_crash, self.on_reset].map(|event| event == OnEvent::Restart);
+        (crash, reset, self.restart_limit)
+    }
+
     /// Returns the lifecycle in a table `[[vm]]`. `colored`: the VM has colours, or they are planned.
     pub(crate) fn described(at: &Fields<'_>, colored: bool) -> Self {
         let warm_up = at.boolean("warm_up");
