@@ -90,9 +90,10 @@ mod tests {
             let files = text.split("\"../").skip(1).filter_map(|it| it.split('"').next());
             for file in files.filter(|it| it.starts_with("build/") && !it.contains("measure")) {
                 let made = command(&format!("systems/../{file}"));
-                let command = match file.contains("x86-64") {
-                    true => "cargo xtask build guests-x86",
-                    false => "make build",
+                let command = match file.split('/').collect::<Vec<_>>()[..] {
+                    ["build", "guests", "x86-64", _] => "cargo xtask build guests-x86",
+                    ["build", "host-x86", _] => "make host-x86",
+                    _ => "make build",
                 };
                 assert_eq!(made.as_deref(), Some(command), "{file}");
                 found += 1;
