@@ -5,7 +5,9 @@
 
 use abi::guest::RAM;
 use abi::kvm::RAM_MAX;
-use kvm_bindings::{kvm_regs, kvm_segment, kvm_sregs};
+use kvm_bindings::{kvm_regs, kvm_sregs};
+
+use crate::segments;
 
 /// Bytes of the memory with the tables, from address 0.
 pub const TABLES_BYTES: u64 = 64 << 10;
@@ -56,36 +58,7 @@ pub fn tables(ram_bytes: u64) -> Vec<(u64, u64)> {
 
 /// Changes the special registers to those of a program at CPL 3.
 pub fn special_registers(registers: &mut kvm_sregs) {
-    let code = kvm_segment {
-        limit: !0,
-        selector: CODE_SELECTOR,
-        type_: 11,
-        present: 1,
-        dpl: 3,
-        s: 1,
-        l: 1,
-        g: 1,
-        ..kvm_segment::default()
-    };
-    let data = kvm_segment { selector: DATA_SELECTOR, type_: 3, l: 0, db: 1, ..code };
-    registers.cs = code;
-    for segment in [
-        &mut registers.ds,
-        &mut registers.es,
-        &mut registers.fs,
-        &mut registers.gs,
-        &mut registers.ss,
-    ] {
-        *segment = data;
-    }
-    registers.tr = kvm_segment {
-        base: TSS,
-        limit: 0x67,
-        selector: TSS_SELECTOR,
-        type_: 11,
-        present: 1,
-        ..kvm_segment::default()
-    };
+    segments::set(registers, [CODE_SELECTOR, DATA_SELECTOR], (TSS_SELECTOR, TSS));
     (registers.gdt.base, registers.gdt.limit) = (GDT, 0x2f);
     (registers.idt.base, registers.idt.limit) = (0, 0);
     registers.cr3 = PML4;

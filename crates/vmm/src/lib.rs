@@ -21,6 +21,7 @@ mod layout;
 mod linux;
 mod pagemap;
 mod real_time;
+mod segments;
 #[allow(unsafe_code)]
 mod sys;
 mod system_calls;

@@ -2,9 +2,10 @@
 //!
 //! The tables lie in the first pages of RAM. The kernel makes its own ones, and then this memory is free.
 
-use kvm_bindings::{kvm_regs, kvm_segment, kvm_sregs};
+use kvm_bindings::{kvm_regs, kvm_sregs};
 
 use super::boot::ENTRY;
+use crate::segments;
 use crate::sys::memory::Memory;
 
 const GDT: u64 = 0x500;
@@ -39,34 +40,7 @@ pub fn write_tables(ram: &Memory) {
 
 /// Sets segments, tables, and the mode.
 pub fn special_registers(registers: &mut kvm_sregs) {
-    let code = kvm_segment {
-        limit: !0,
-        selector: CODE_SELECTOR,
-        type_: 11,
-        present: 1,
-        s: 1,
-        l: 1,
-        g: 1,
-        ..kvm_segment::default()
-    };
-    let data = kvm_segment { selector: DATA_SELECTOR, type_: 3, l: 0, db: 1, ..code };
-    registers.cs = code;
-    for segment in [
-        &mut registers.ds,
-        &mut registers.es,
-        &mut registers.fs,
-        &mut registers.gs,
-        &mut registers.ss,
-    ] {
-        *segment = data;
-    }
-    registers.tr = kvm_segment {
-        limit: 0x67,
-        selector: TSS_SELECTOR,
-        type_: 11,
-        present: 1,
-        ..kvm_segment::default()
-    };
+    segments::set(registers, [CODE_SELECTOR, DATA_SELECTOR], (TSS_SELECTOR, 0));
     (registers.gdt.base, registers.gdt.limit) = (GDT, TSS_SELECTOR + 15);
     (registers.idt.base, registers.idt.limit) = (0, 0);
     registers.cr3 = PML4;
