@@ -4,25 +4,18 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::{ATTEMPTS, alone, bulkhead, example, is_host, json, system, task};
+use crate::{alone, bulkhead, example, is_host, json, recorded, system, task};
 
 const LIMITS: [(&str, &str); 2] = [
     ("bandwidth = { accesses = 2_000_000, period = \"10ms\" }\n", ""),
     ("bandwidth = { accesses = 3_000_000, period = \"20ms\" }\n", ""),
 ];
 
-/// Runs the example until it goes as planned. All its decisions are those of the scheduler. Returns the run, and the lines of
-/// the trace.
+/// Runs the example until it goes as planned. Returns the run, and the lines of the trace.
 fn run(folder: &Path, replaced: &[(&str, &str)]) -> (Value, Vec<String>) {
     let file = example(folder, "kvm-limits", replaced);
-    let trace = folder.join("limits.trace");
-    let trace = trace.to_str().expect("a path in UTF-8");
-    let mut runs = (0..ATTEMPTS).map(|_| json(&["run", "--on", "kvm", &file, "--trace", trace]));
-    let good = runs.find(|run| run["ok"] == true);
-    let run = good.unwrap_or_else(|| panic!("no run of {ATTEMPTS} was well"));
-    let replayed = json(&["trace", "replay", trace, "--plan", &file]);
-    assert_eq!(replayed["ok"], true, "all decisions are those of the scheduler: {replayed:#}");
-    let csv = bulkhead(&["trace", "export", trace, "--to", "csv", "-o", "-"]).stdout;
+    let (run, trace) = recorded(folder, &file);
+    let csv = bulkhead(&["trace", "export", &trace, "--to", "csv", "-o", "-"]).stdout;
     let csv = String::from_utf8(csv).expect("text");
     (run, csv.lines().map(String::from).collect())
 }

@@ -147,20 +147,27 @@ fn sections(trace: &str) -> Vec<(String, String)> {
     acts.map(|it| (it[3].into(), it[4].into())).collect()
 }
 
+/// Runs a system until it goes as planned. All its decisions are those of the scheduler. Returns the run, and the name of its
+/// trace.
+fn recorded(folder: &Path, file: &str) -> (Value, String) {
+    let trace = folder.join("run.trace");
+    let trace = trace.to_str().expect("a path in UTF-8");
+    let mut runs = (0..ATTEMPTS).map(|_| json(&["run", "--on", "kvm", file, "--trace", trace]));
+    let good = runs.find(|run| run["ok"] == true);
+    let run = good.unwrap_or_else(|| panic!("no run of {ATTEMPTS} was well"));
+    let replayed = json(&["trace", "replay", trace, "--plan", file]);
+    assert_eq!(replayed["ok"], true, "all decisions are those of the scheduler: {replayed:#}");
+    (run, trace.into())
+}
+
 /// Runs the system with resources until it goes as planned. Returns the run and its sections, of which no two are at the same
 /// time.
 fn shared(folder: &Path, replaced: &[(&str, &str)]) -> (Value, Vec<(String, String)>) {
     // A second instead of 2.5, so that the test takes the CPU from others for less time.
     let short = [("tasks.ms=2500", "tasks.ms=1000"), ("/700000\"", "/200000\"")];
     let file = example(folder, "kvm-locks", &[&short, replaced].concat());
-    let trace = folder.join("locks.trace");
-    let trace = trace.to_str().expect("a path in UTF-8");
-    let mut runs = (0..ATTEMPTS).map(|_| json(&["run", "--on", "kvm", &file, "--trace", trace]));
-    let good = runs.find(|run| run["ok"] == true);
-    let run = good.unwrap_or_else(|| panic!("no run of {ATTEMPTS} was well"));
-    let replayed = json(&["trace", "replay", trace, "--plan", &file]);
-    assert_eq!(replayed["ok"], true, "all decisions are those of the scheduler: {replayed:#}");
-    let sections = sections(trace);
+    let (run, trace) = recorded(folder, &file);
+    let sections = sections(&trace);
     let mut owner = None;
     for (act, vm) in &sections {
         match &**act {
