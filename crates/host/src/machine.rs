@@ -20,6 +20,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use policy::cpu::{Cpu, Slot};
+pub use policy::restart::Restarts;
 use vmm::{
     Claim, Counter, Elsewhere, Kvm, LastLevelCache, LinuxFiles, LockedMemory, Scale, Start,
     SystemCalls, Vcpu, Vm, VmMemory,
@@ -29,7 +30,6 @@ use crate::PRIORITY;
 use crate::colors::{Colored, Findings};
 use audit::{Audit, Auditor};
 use life::Life;
-pub use life::Restarts;
 use limits::Pools;
 pub use limits::{Credits, Limits, SharedLimit, VmLimits};
 use locks::Locks;

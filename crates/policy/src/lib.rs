@@ -14,6 +14,7 @@
 //! - [`lock`]: which task may use what several of them share;
 //! - [`pace`]: how often a CPU is interrupted for VCPUs that do not run there;
 //! - [`rate`]: how often VCPUs enter sections, and ring for channels;
+//! - [`restart`]: after which ends a VM starts again;
 //! - [`time`]: instants and durations for all of them.
 
 #![cfg_attr(not(test), no_std)]
@@ -26,6 +27,7 @@ pub mod cpu;
 pub mod lock;
 pub mod pace;
 pub mod rate;
+pub mod restart;
 pub mod server;
 pub mod task;
 pub mod time;

@@ -38,7 +38,7 @@ pub use platform::{Gic, GuestGic, Llc, Platform, Serial};
 pub use ram::Ram;
 pub use server::Server;
 pub use tree::{Node, Property, Tree};
-pub use vm::{Boot, Coloring, Device, Load, Policy, Vcpu, Vm};
+pub use vm::{Boot, Coloring, Device, Load, Vcpu, Vm};
 
 use ::abi::plan::{self as abi, names};
 use ticks::Clock;

@@ -11,6 +11,7 @@ use abi::{bell, doorbell};
 use policy::bandwidth::Account;
 use policy::color::Area;
 use policy::rate::Rate;
+use policy::restart::Restarts;
 use policy::time::Instant;
 
 use super::binding::shared_interrupt;
@@ -32,15 +33,6 @@ pub struct Coloring {
     pub doorbell: Range,
     /// The frames: as if they were RAM from address 0 on.
     pub pool: Ram,
-}
-
-/// The policy for a VM that crashes or resets.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Policy {
-    /// It stays stopped.
-    Stop,
-    /// It starts again from its images.
-    Restart,
 }
 
 /// Something that is copied into a VM before it starts.
@@ -90,12 +82,8 @@ pub struct Vm<'a> {
     pub name: &'a str,
     /// Its node, for messages.
     pub node: Node<'a>,
-    /// The policy after a crash.
-    pub on_crash: Policy,
-    /// The policy after a reset.
-    pub on_reset: Policy,
-    /// Most restarts before the VM stays stopped.
-    pub restart_limit: u32,
+    /// After which ends the VM starts again from its images.
+    pub restarts: Restarts,
     /// True if accesses to addresses at which it has nothing fail, in place of stopping it.
     pub aborts: bool,
     /// With a virtual last-level cache: it has `2^share` times fewer sets than the machine's.
@@ -280,9 +268,11 @@ pub fn read<'a>(
     Ok(Vm {
         name,
         node,
-        on_crash: policy(node, names::ON_CRASH)?,
-        on_reset: policy(node, names::ON_RESET)?,
-        restart_limit: node.number(names::RESTART_LIMIT)?,
+        restarts: Restarts {
+            after_crash: restarts(node, names::ON_CRASH)?,
+            after_reset: restarts(node, names::ON_RESET)?,
+            limit: node.number(names::RESTART_LIMIT)?,
+        },
         aborts: flag(node, names::ABORTS)?,
         cache_share: cache_share(node, &memory, color_mask)?,
         warm_up: flag(node, names::WARM_UP)?,
@@ -315,12 +305,10 @@ pub(super) fn wrong_name(name: &str) -> Option<&'static str> {
     (name == HYPERVISOR).then_some("is the name of the hypervisor, choose another")
 }
 
-fn policy<'a>(node: Node<'a>, property: &'static str) -> Result<Policy, Refusal<'a>> {
+/// Returns true if the VM restarts after this event.
+fn restarts<'a>(node: Node<'a>, property: &'static str) -> Result<bool, Refusal<'a>> {
     node.text(property)?;
-    Ok(match node.expect_text(property, &words::EVENTS)? {
-        0 => Policy::Stop,
-        _ => Policy::Restart,
-    })
+    Ok(node.expect_text(property, &words::EVENTS)? != 0)
 }
 
 /// Properties of a VCPU.

@@ -8,6 +8,7 @@ use core::fmt;
 use core::sync::atomic::Ordering;
 
 use abi::trace::Kind;
+use policy::restart::{End, Restarts, Then};
 
 use super::work::Work;
 use super::{GicEnv, Power, Vcpu, Vm, color_serial, link, port};
@@ -15,7 +16,6 @@ use crate::arch::registers::Traps;
 use crate::locks;
 use crate::machine;
 use crate::pcpu::{Assignment, Pcpu};
-use crate::plan::Policy;
 
 /// The cause of a crash of a guest.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -63,6 +63,15 @@ impl StopReason {
             Self::Reset => 1,
             Self::AllCpusOff => 2,
             Self::Crash(crash) => 3 + crash as u64,
+        }
+    }
+
+    /// Returns the kind of the end.
+    fn end(self) -> End {
+        match self {
+            Self::PowerOff | Self::AllCpusOff => End::Off,
+            Self::Reset => End::Reset,
+            Self::Crash(_) => End::Crash,
         }
     }
 
@@ -221,39 +230,26 @@ impl Vm {
         let mut lifecycle = self.lifecycle.lock();
         let reason = lifecycle.reason.unwrap_or(StopReason::PowerOff);
         pcpu.record(at, Kind::VmStop, reason.number());
-        let policy = match reason {
-            StopReason::PowerOff | StopReason::AllCpusOff => {
-                lifecycle.state = State::Off;
+        let Restarts { limit, .. } = self.plan.restarts;
+        let at_limit = match self.plan.restarts.then(reason.end(), lifecycle.restarts) {
+            Then::Restarts { number } => {
+                lifecycle.restarts = number;
                 drop(lifecycle);
-                port::end(self);
-                link::end(self);
-                machine::CONSOLE.set_status(self.index, "off");
-                machine::log!("{}: off ({})", self.name(), reason.name());
-                machine::vm_ended();
-                return false;
+                machine::log!("{}: {}, restart {number} of {limit}", self.name(), reason.name());
+                at.vcpu.work.set(Some(Work::Restart(0)));
+                return true;
             }
-            StopReason::Reset => self.plan.on_reset,
-            StopReason::Crash(_) => self.plan.on_crash,
+            Then::Over { at_limit } => at_limit,
         };
-        if policy == Policy::Restart && lifecycle.restarts < self.plan.restart_limit {
-            lifecycle.restarts += 1;
-            let number = u64::from(lifecycle.restarts);
-            drop(lifecycle);
-            let limit = u64::from(self.plan.restart_limit);
-            machine::log!("{}: {}, restart {number} of {limit}", self.name(), reason.name());
-            at.vcpu.work.set(Some(Work::Restart(0)));
-            return true;
-        }
-        lifecycle.state = State::Stopped;
-        let limit = match policy {
-            Policy::Restart => ", restart limit reached",
-            Policy::Stop => "",
-        };
+        let is_off = reason.end() == End::Off;
+        lifecycle.state = if is_off { State::Off } else { State::Stopped };
         drop(lifecycle);
         port::end(self);
         link::end(self);
-        machine::CONSOLE.set_status(self.index, "stopped");
-        machine::log!("{}: stopped ({}{limit})", self.name(), reason.name());
+        let word = if is_off { "off" } else { "stopped" };
+        let limit = if at_limit { ", restart limit reached" } else { "" };
+        machine::CONSOLE.set_status(self.index, word);
+        machine::log!("{}: {word} ({}{limit})", self.name(), reason.name());
         machine::vm_ended();
         false
     }

@@ -1,21 +1,12 @@
 //! The life of a VM: its runs, one after the other, as all threads see them. Nobody here waits for anybody.
 //!
-//! Rules, reasons and their numbers are those of the hypervisor (`hypervisor/src/vm/lifecycle.rs`).
+//! Reasons and their numbers are those of the hypervisor (`hypervisor/src/vm/lifecycle.rs`).
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
-/// After which ends a VM starts again.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Restarts {
-    /// After a fault.
-    pub after_crash: bool,
-    /// After a reset for which its guest asked.
-    pub after_reset: bool,
-    /// Restarts after which it stays stopped.
-    pub limit: u32,
-}
+use policy::restart::{End, Restarts, Then};
 
 /// The reason why a run of a VM ends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -29,6 +20,15 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// Returns the kind of the end.
+    fn end(self) -> End {
+        match self {
+            Self::Off => End::Off,
+            Self::Reset => End::Reset,
+            Self::Fault(_) => End::Crash,
+        }
+    }
+
     /// Returns its number in trace records.
     fn number(self) -> u64 {
         match self {
@@ -48,23 +48,6 @@ impl Reason {
             Self::Fault(why) => Some(why),
         }
     }
-}
-
-/// What becomes of a VM at the end of a run.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Then {
-    /// It starts again.
-    Restarts {
-        /// Number of restarts with this one.
-        number: u32,
-        /// Most of them.
-        limit: u32,
-    },
-    /// It never runs again.
-    Over {
-        /// It would start again if it had not reached its limit.
-        at_limit: bool,
-    },
 }
 
 /// The life of a VM.
@@ -100,6 +83,11 @@ impl Life {
         self.phase.load(Acquire) / 2
     }
 
+    /// Returns the number of restarts after which the VM stays stopped.
+    pub fn limit(&self) -> u32 {
+        self.rules.limit
+    }
+
     /// Returns true if the run that began with this restart has ended.
     pub fn has_ended(&self, restarts: u64) -> bool {
         self.phase.load(Acquire) > restarts * 2
@@ -111,19 +99,11 @@ impl Life {
         self.phase.compare_exchange(runs, ended, SeqCst, Acquire).ok()?;
         // The last VCPU to leave reads it, not before the one that is here has left.
         self.reason.store(reason.number(), Release);
-        let again = match reason {
-            Reason::Off => false,
-            Reason::Reset => self.rules.after_reset,
-            Reason::Fault(_) => self.rules.after_crash,
-        };
-        let limit = self.rules.limit;
-        Some(match u32::try_from(restarts) {
-            Ok(before) if again && before < limit => Then::Restarts { number: before + 1, limit },
-            _ => {
-                self.is_over.store(true, SeqCst);
-                Then::Over { at_limit: again }
-            }
-        })
+        let then = self.rules.then(reason.end(), u32::try_from(restarts).unwrap_or(u32::MAX));
+        if let Then::Over { .. } = then {
+            self.is_over.store(true, SeqCst);
+        }
+        Some(then)
     }
 
     /// A VCPU leaves a run that has ended. Returns the number of the reason for the end if it is the last one.
@@ -166,7 +146,7 @@ mod tests {
             let number = restarts as u32 + 1;
             assert!(!life.has_ended(restarts));
             let then = life.end(restarts, Reason::Fault("exception"));
-            assert_eq!(then, Some(Then::Restarts { number, limit: 2 }));
+            assert_eq!(then, Some(Then::Restarts { number }));
             assert_eq!(life.end(restarts, Reason::Off), None, "its other VCPU is late");
             assert!(life.has_ended(restarts) && !life.is_over());
             assert_eq!((life.leave(), life.is_left()), (None, false));
@@ -178,17 +158,5 @@ mod tests {
         assert_eq!(life.end(2, Reason::Fault("memory-abort")), Some(Then::Over { at_limit: true }));
         assert!(life.is_over() && !life.finish());
         assert_eq!((life.leave(), life.leave()), (None, Some(3)));
-    }
-
-    #[test]
-    fn ends_for_which_no_restart_is_described_are_for_good() {
-        for reason in [Reason::Off, Reason::Reset] {
-            let life = Life::new(TWICE, 1);
-            assert_eq!(life.end(0, reason), Some(Then::Over { at_limit: false }));
-            assert!(life.is_over());
-        }
-        let resets = Restarts { after_reset: true, ..Restarts::default() };
-        let life = Life::new(resets, 1);
-        assert_eq!(life.end(0, Reason::Reset), Some(Then::Over { at_limit: true }));
     }
 }

@@ -15,10 +15,11 @@ use abi::kvm::Call;
 use abi::trace::{Kind, NO_LIMIT, Record};
 use policy::bandwidth::NoGrants;
 use policy::cpu::{Cpu, Event, Slot};
+use policy::restart::Then;
 use policy::time::Instant;
 use vmm::{Alarm, Exit, RealTime, Scale, Vcpu, now};
 
-use super::life::{Reason, Then};
+use super::life::Reason;
 use super::locks::Locks;
 use super::news::Teller;
 use super::records::Writer;
@@ -402,7 +403,8 @@ impl Pcpu {
         let Context { shared, news, .. } = &mut self.context;
         let Some(then) = shared.life(vm).end(restarts, reason) else { return };
         match then {
-            Then::Restarts { number, limit } => {
+            Then::Restarts { number } => {
+                let limit = shared.life(vm).limit();
                 news.restarts(vm, reason.name().unwrap_or_default(), number, limit);
             }
             Then::Over { at_limit } => {

@@ -11,9 +11,7 @@ use std::time::{Duration, Instant};
 use abi::guest::RAM;
 use abi::trace::Record;
 use host::colors::{Colored, Findings};
-use host::machine::{
-    self as host_machine, FREQUENCY_HZ, Guest, Id, Linux, Records, Restarts, Seats,
-};
+use host::machine::{self as host_machine, FREQUENCY_HZ, Guest, Id, Linux, Records, Seats};
 use qemu::{Chunk, Exit, Input, Log, LogFile, Next, Outcome};
 use system::description::Protocol;
 use system::plan::Vm;
@@ -167,7 +165,6 @@ fn guest(system: &System, vm: &Vm) -> Result<Guest, Failure> {
         );
         return Err(Failure::new("no-memory", text));
     }
-    let (after_crash, after_reset, limit) = vm.lifecycle.restarts();
     Ok(Guest {
         ram_bytes: size,
         colors: colors(system, vm)?,
@@ -175,7 +172,7 @@ fn guest(system: &System, vm: &Vm) -> Result<Guest, Failure> {
         load,
         entry: vm.boot.entry.0,
         arguments: vm.boot.bootargs.clone().unwrap_or_default(),
-        restarts: Restarts { after_crash, after_reset, limit },
+        restarts: vm.lifecycle.restarts(),
         linux,
     })
 }

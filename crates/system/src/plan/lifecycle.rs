@@ -6,6 +6,7 @@
 use std::fmt;
 
 use abi::plan::{names, words};
+use policy::restart::Restarts;
 
 use super::read::Cursor;
 use super::tree::Node;
@@ -55,10 +56,11 @@ impl Lifecycle {
         ("restart_limit", Values::Whole(0, u32::MAX as u64)),
     ];
 
-    /// Returns whether the VM starts again after a crash, whether it does after a reset, and how often it does at most.
-    pub fn restarts(&self) -> (bool, bool, u32) {
-        let [crash, reset] = [self.on_crash, self.on_reset].map(|event| event == OnEvent::Restart);
-        (crash, reset, self.restart_limit)
+    /// Returns after which ends the VM starts again.
+    pub fn restarts(&self) -> Restarts {
+        let [after_crash, after_reset] =
+            [self.on_crash, self.on_reset].map(|event| event == OnEvent::Restart);
+        Restarts { after_crash, after_reset, limit: self.restart_limit }
     }
 
     /// Returns the lifecycle in a table `[[vm]]`. `colored`: the VM has colours, or they are planned.
