@@ -9,12 +9,17 @@ mod files;
 mod kernel;
 mod limits;
 mod rights;
+mod ways;
 
 use std::path::Path;
 
+pub(crate) use cache::id_of_last_level as cache_id;
 pub use cache::{HostCache, last_level_cache};
-use files::Files;
+pub(crate) use files::Files;
 use serde::Serialize;
+
+/// The folder of Linux' files for parts of caches and of memory bandwidth.
+pub(crate) const RESCTRL: &str = "sys/fs/resctrl";
 
 /// Something that the host lacks.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
@@ -39,6 +44,8 @@ pub enum Effect {
     PreventsColors,
     /// VMs with limits of memory accesses do not run.
     PreventsLimits,
+    /// VMs with ways of the last-level cache, or with a percentage of the memory bandwidth, do not run.
+    PreventsWays,
     /// VMs run, and may have to wait for longer.
     Delays,
     /// VMs with colours run, and may lose their frames, or share more than the colours say.
@@ -52,6 +59,7 @@ impl Effect {
             Self::Prevents => "prevents runs",
             Self::PreventsColors => "prevents colours",
             Self::PreventsLimits => "prevents limits",
+            Self::PreventsWays => "prevents ways",
             Self::Delays => "delays VMs",
             Self::WeakensColors => "weakens colours",
         }
@@ -62,9 +70,9 @@ impl Effect {
 /// numbers of the CPUs with VCPUs, if they are known.
 pub fn survey(root: &Path, cpus: &[usize]) -> Vec<Lack> {
     let files = Files::new(root);
-    let checks = [rights::CHECKS, cpus::CHECKS, kernel::CHECKS, colors::CHECKS, limits::CHECKS];
-    let checks = checks.into_iter().flatten();
-    let mut lacks: Vec<Lack> = checks.filter_map(|check| check(&files, cpus)).collect();
+    let checks = [rights::CHECKS, cpus::CHECKS, kernel::CHECKS];
+    let checks = checks.into_iter().chain([colors::CHECKS, limits::CHECKS, ways::CHECKS]);
+    let mut lacks: Vec<Lack> = checks.flatten().filter_map(|check| check(&files, cpus)).collect();
     lacks.sort_by_key(|lack| lack.effect);
     lacks
 }

@@ -35,6 +35,8 @@ fn host(changes: &[(&str, &str)]) -> TempDir {
         ("proc/sys/kernel/numa_balancing", "0\n"),
         ("sys/bus/event_source/devices/cpu/type", "4\n"),
         ("proc/sys/kernel/perf_event_paranoid", "2\n"),
+        ("sys/fs/resctrl/info/L3/cbm_mask", "fff\n"),
+        ("sys/fs/resctrl/schemata", "L3:0=fff\n"),
         ("proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu hypervisor_of_none npt\n"),
     ];
     for (path, text) in good.iter().chain(changes) {
@@ -142,6 +144,24 @@ fn limits_of_memory_accesses_need_a_counter_and_the_right_to_use_it() {
     assert!(lacks.iter().all(|it| it.effect == Effect::PreventsLimits && !it.help.is_empty()));
 }
 
+/// The help says what to do: nothing can be done about a processor.
+#[test]
+fn ways_of_the_cache_need_a_processor_that_divides_it_and_mounted_files() {
+    let folder = host(&[]);
+    fs::remove_dir_all(folder.path().join("sys/fs/resctrl")).expect("removed");
+    for (filesystems, help) in [
+        ("nodev\tproc\n", "a processor with"),
+        ("nodev\tproc\nnodev\tresctrl\n", "`mount -t resctrl"),
+    ] {
+        fs::write(folder.path().join("proc/filesystems"), filesystems).expect("a file");
+        let lacks = survey(folder.path(), &[1, 2]);
+        assert_eq!((names(&lacks), lacks[0].effect), (vec!["resctrl"], Effect::PreventsWays));
+        assert!(lacks[0].help.starts_with(help), "{}", lacks[0].help);
+    }
+    fs::create_dir_all(folder.path().join("sys/fs/resctrl/info")).expect("a folder");
+    assert_eq!(names(&survey(folder.path(), &[1, 2])), ["resctrl-rights"]);
+}
+
 /// What pins memory keeps it from being moved.
 #[test]
 fn compaction_weakens_colours_only_where_memory_cannot_be_pinned() {
@@ -195,7 +215,7 @@ fn a_device_file_without_a_driver_is_no_matter_of_rights() {
 #[test]
 fn a_folder_without_files_is_a_host_without_kvm() {
     let folder = tempfile::tempdir().expect("a folder");
-    let all = ["kvm", "pagemap", "counter", "counter-rights", "preempt-rt"];
+    let all = ["kvm", "pagemap", "counter", "counter-rights", "resctrl", "preempt-rt"];
     assert_eq!(names(&survey(folder.path(), &[1])), all);
     // This host has files, whatever they say.
     let _ = survey(Path::new("/"), &[]);

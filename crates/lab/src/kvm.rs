@@ -8,10 +8,12 @@ mod machine;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod machine;
 mod refusals;
+mod shares;
 mod survey;
 
 use std::path::Path;
 
+use host::partition::Partition;
 use qemu::LogFile;
 
 use crate::boot::{Ran, Running};
@@ -35,6 +37,8 @@ pub struct OnKvm<'a> {
     host: Host,
     target: Target,
     log: LogFile,
+    /// Parts of the cache and of the memory bandwidth for CPUs of VMs, until the run is judged.
+    _partition: Option<Partition>,
     /// Remarks on parts that the host lacks, and on requests of the description without effect.
     remarks: Vec<String>,
 }
@@ -42,9 +46,11 @@ pub struct OnKvm<'a> {
 /// Refuses a system that cannot run under KVM on this host. Returns remarks on such a run, a sentence each.
 pub fn check(system: &System) -> Result<Vec<String>, Failure> {
     refusals::check(system)?;
+    shares::check(system)?;
     let mut remarks = survey::check(system)?;
     remarks.extend(refusals::without_meaning(system));
     remarks.extend(colors::remark(system));
+    remarks.extend(shares::remark(system));
     remarks.extend(colors::other_cache(system, Path::new("/")));
     Ok(remarks)
 }
@@ -55,11 +61,12 @@ impl<'a> OnKvm<'a> {
     pub fn new(system: &'a System, options: Options, watch: &dyn Watch) -> Result<Self, Failure> {
         let remarks = check(system)?;
         let host = Host::new(system, watch)?;
+        let partition = shares::divide(system, Path::new("/"))?;
         let build = hypervisor::find(None).ok().and_then(|found| found.build);
         let place = Workspace::in_build(build.as_deref(), &system.plan.name)?;
         let target = Target::new(system, &options, &place, true)?;
         let log = options.log.clone().map_or_else(|| place.log(), LogFile::named);
-        Ok(Self { system, options, host, target, log, remarks })
+        Ok(Self { system, options, host, target, log, _partition: partition, remarks })
     }
 }
 

@@ -186,6 +186,8 @@ fn vm() -> Table {
         may("extra_colors", colors()),
         may("extra_memory", size()),
         may("color_serial", flag()),
+        may("ways", colors()),
+        may("bandwidth_percent", Type::Whole(1, 100)),
         may("bandwidth", limit()),
         may("compensation", Type::Whole(2, u64::from(u32::MAX))),
         may("flush", Type::OneOrMore(Box::new(word(["vcpu-switch", "task-switch"])))),

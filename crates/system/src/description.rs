@@ -16,6 +16,7 @@ mod order;
 mod read;
 mod serial_line;
 mod servers;
+mod shares;
 mod task;
 mod trigger;
 mod vcpu;
@@ -113,6 +114,8 @@ pub struct Vm {
     pub vllc: bool,
     /// Colours that its tasks can request beyond its own (vColoring), if there are any.
     pub extra: Option<Extra>,
+    /// Parts of the last-level cache and of the memory bandwidth, under KVM.
+    pub shares: Shares,
     /// Memory accesses of all of its VCPUs together, if they are limited.
     pub bandwidth: Option<Bandwidth>,
     /// Compensation for interference that critical VMs did not have, if there is any.
@@ -141,6 +144,15 @@ pub struct Extra {
     pub memory: Located<Bytes>,
     /// True if the VM has a serial port on which closed guests request colours.
     pub serial: bool,
+}
+
+/// Parts of the last-level cache and of the memory bandwidth that Linux gives a VM under KVM (resctrl).
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Shares {
+    /// Ways of the last-level cache, if they are limited.
+    pub ways: Option<Located<ColorSet>>,
+    /// Percentage of the memory bandwidth, if it is limited.
+    pub percent: Option<Located<u8>>,
 }
 
 /// A VCPU.

@@ -16,7 +16,7 @@ use crate::status::Status;
 ///
 /// `bulkhead run --on kvm` runs VMs on a Linux host. The command examines the settings of this host and the rights of
 /// this process. It shows all settings that prevent such runs, delay VMs, prevent or weaken their page colours, or prevent
-/// limits of their memory accesses. It changes nothing.
+/// limits of their memory accesses or ways of the cache. It changes nothing.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Example:
@@ -39,21 +39,29 @@ pub fn host(options: &HostOptions, as_json: bool) -> Result<Status, Failure> {
     let can_run = none(Effect::Prevents);
     let can_color = can_run && none(Effect::PreventsColors);
     let can_limit = can_run && none(Effect::PreventsLimits);
+    let can_divide = can_run && none(Effect::PreventsWays);
     if as_json {
         json::print(&Document {
             ok: lacks.is_empty(),
             can_run,
             can_color,
             can_limit,
+            can_divide,
             lacks: &lacks,
         })?;
     } else {
-        output::print(&text(&lacks, can_run, can_color, can_limit))?;
+        let parts = [
+            (can_color, "colours"),
+            (can_limit, "limits of memory accesses"),
+            (can_divide, "ways of the cache"),
+        ];
+        output::print(&text(&lacks, can_run, parts))?;
     }
     Ok(if lacks.is_empty() { Status::Yes } else { Status::No })
 }
 
-fn text(lacks: &[Lack], can_run: bool, can_color: bool, can_limit: bool) -> String {
+/// `parts`: whether VMs can have each of these.
+fn text(lacks: &[Lack], can_run: bool, parts: [(bool, &str); 3]) -> String {
     let row =
         |lack: &Lack| [lack.name, lack.effect.as_str(), &lack.found].map(str::to_owned).to_vec();
     let rows: Vec<_> = lacks.iter().map(row).collect();
@@ -64,18 +72,18 @@ fn text(lacks: &[Lack], can_run: bool, can_color: bool, can_limit: bool) -> Stri
         text.extend(lacks.iter().map(|lack| format!("{}: {}\n", lack.name, lack.help)));
         text.push('\n');
     }
-    text.push_str(match (can_run, can_color, can_limit) {
-        (false, ..) => "VMs cannot run under KVM here\n",
-        _ if lacks.is_empty() => "VMs can run under KVM here, and nothing is lacking\n",
-        (true, true, true) => "VMs can run under KVM here\n",
-        (true, false, true) => "VMs can run under KVM here, but not with colours\n",
-        (true, true, false) => {
-            "VMs can run under KVM here, but not with limits of memory accesses\n"
-        }
-        (true, false, false) => {
-            "VMs can run under KVM here, but not with colours or limits of memory accesses\n"
-        }
-    });
+    let without: Vec<&str> = parts.iter().filter(|it| !it.0).map(|it| it.1).collect();
+    text += match (can_run, &*without) {
+        (false, _) => "VMs cannot run under KVM here",
+        (true, _) if lacks.is_empty() => "VMs can run under KVM here, and nothing is lacking",
+        (true, _) => "VMs can run under KVM here",
+    };
+    if can_run && let [rest @ .., last] = &*without {
+        let rest = rest.join(", ");
+        text +=
+            &format!(", but not with {rest}{}{last}", if rest.is_empty() { "" } else { " or " });
+    }
+    text.push('\n');
     text
 }
 
@@ -90,5 +98,7 @@ struct Document<'a> {
     can_color: bool,
     /// True if VMs with limits of memory accesses can run.
     can_limit: bool,
+    /// True if VMs with ways of the last-level cache can run.
+    can_divide: bool,
     lacks: &'a [Lack],
 }

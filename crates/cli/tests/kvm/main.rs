@@ -319,6 +319,14 @@ fn what_is_not_there_under_kvm_is_refused() {
     let aborts = "memory = \"4MiB\"\non_bad_address = \"abort\"";
     let file = system(folder.path(), &[("memory = \"4MiB\"", aborts)]);
     refused(&[&file], "under KVM there are no aborts of accesses where a VM has nothing yet");
+    let ways = "name = \"burn\"\nways = \"0-1\"";
+    let file = system(folder.path(), &[("name = \"burn\"\nboot", &format!("{ways}\nboot"))]);
+    refused(&[&file], "VMs `burn` and `control` both have VCPUs on PCPU 0, and different `ways`");
+    if json(&["measure", "host", "--cpus", "1"])["can_divide"] == false {
+        let same = "memory = \"4MiB\"\nways = \"0-1\"\nbandwidth_percent = 50";
+        let file = system(folder.path(), &[("memory = \"4MiB\"", same)]);
+        refused(&[&file], "VMs with `ways` or `bandwidth_percent` cannot run on this host");
+    }
 }
 
 #[test]

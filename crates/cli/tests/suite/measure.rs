@@ -64,7 +64,12 @@ fn what_a_host_lacks_is_said_at_once_for_people_and_for_machines() {
     let lacks: Vec<_> = lacks.map(|it| [&it["name"], &it["effect"]]).collect();
     let [colors, limits] = ["prevents-colors", "prevents-limits"];
     let all = [["pagemap", colors], ["counter", limits], ["counter-rights", limits]];
-    assert_eq!(lacks, [&all[..], &[["preempt-rt", "delays"]]].concat());
+    let rest = [["resctrl", "prevents-ways"], ["preempt-rt", "delays"]];
+    assert_eq!(lacks, [&all[..], &rest].concat());
+    assert_eq!(document["can_divide"], false);
+    let result = sandbox.bulkhead(&arguments);
+    let without = "but not with colours, limits of memory accesses or ways of the cache\n";
+    assert!(result.stdout.ends_with(without), "{}", result.stdout);
     assert_eq!(document["can_limit"], false);
     std::fs::create_dir_all(sandbox.path("host/proc/self")).expect("a folder");
     std::fs::write(sandbox.path("host/proc/self/pagemap"), "").expect("a file");
@@ -72,18 +77,20 @@ fn what_a_host_lacks_is_said_at_once_for_people_and_for_machines() {
     assert_eq!(document["can_color"], true);
     let result = sandbox.bulkhead(&arguments);
     assert!(
-        result.stdout.ends_with("but not with limits of memory accesses\n"),
+        result.stdout.ends_with("but not with limits of memory accesses or ways of the cache\n"),
         "{}",
         result.stdout
     );
     for (file, text) in [
         ("proc/sys/kernel/perf_event_paranoid", "1"),
         ("sys/bus/event_source/devices/cpu/type", "4"),
+        ("sys/fs/resctrl/info/L3/cbm_mask", "fff"),
+        ("sys/fs/resctrl/schemata", "L3:0=fff"),
     ] {
         let file = sandbox.path(&format!("host/{file}"));
         std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
         std::fs::write(file, text).expect("a file");
     }
     let document = sandbox.bulkhead(&[&["--json"][..], &arguments].concat()).json();
-    assert_eq!(document["can_limit"], true);
+    assert_eq!((&document["can_limit"], &document["can_divide"]), (&true.into(), &true.into()));
 }

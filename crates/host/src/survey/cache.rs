@@ -18,20 +18,29 @@ pub struct HostCache {
 /// Returns the last cache that a CPU has for data, if Linux tells. `root`: `/`, or a folder with files of such a host.
 pub fn last_level_cache(root: &Path, cpu: usize) -> Option<HostCache> {
     let files = Files::new(root);
-    let file = |index: usize, name: &str| {
-        format!("sys/devices/system/cpu/cpu{cpu}/cache/index{index}/{name}")
-    };
-    let has_data =
-        |index: &usize| files.text(&file(*index, "type")).is_some_and(|kind| kind != "Instruction");
-    let all = (0..16).take_while(|&index| files.exists(&file(index, "level")));
-    let last = all.filter(has_data).max_by_key(|&index| files.number(&file(index, "level")))?;
-    let size = files.text(&file(last, "size"))?;
-    let number = |name: &str| u32::try_from(files.number(&file(last, name))?).ok();
+    let last = last_level(&files, cpu)?;
+    let size = files.text(&format!("{last}/size"))?;
+    let number = |name: &str| u32::try_from(files.number(&format!("{last}/{name}"))?).ok();
     Some(HostCache {
         bytes: size.strip_suffix('K')?.parse::<u64>().ok()?.checked_mul(1024)?,
         ways: number("ways_of_associativity")?,
         line_bytes: number("coherency_line_size")?,
     })
+}
+
+/// Returns the number by which Linux tells this cache of a CPU from those of other CPUs.
+pub fn id_of_last_level(root: &Path, cpu: usize) -> Option<i64> {
+    let files = Files::new(root);
+    files.number(&format!("{}/id", last_level(&files, cpu)?))
+}
+
+/// Returns the folder of the last cache that a CPU has for data.
+fn last_level(files: &Files, cpu: usize) -> Option<String> {
+    let folder = |index: usize| format!("sys/devices/system/cpu/cpu{cpu}/cache/index{index}");
+    let all = (0..16).map(folder).filter(|it| files.exists(&format!("{it}/level")));
+    let with_data =
+        all.filter(|it| files.text(&format!("{it}/type")).is_none_or(|kind| kind != "Instruction"));
+    with_data.max_by_key(|it| files.number(&format!("{it}/level")))
 }
 
 #[cfg(test)]

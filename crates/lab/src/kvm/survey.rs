@@ -6,7 +6,7 @@ use host::survey::{Effect, Lack, survey};
 use system::diagnostic::{Diagnostic, Errors};
 use system::plan::CounterSource;
 
-use super::limits;
+use super::{limits, shares};
 use crate::failure::Failure;
 use crate::load::System;
 
@@ -27,6 +27,7 @@ pub fn check(system: &System) -> Result<Vec<String>, Failure> {
         Effect::Prevents => true,
         Effect::PreventsColors => colored,
         Effect::PreventsLimits => limited && !(counts_time && lack.name == "counter"),
+        Effect::PreventsWays => shares::are_in(system),
         Effect::Delays | Effect::WeakensColors => false,
     };
     let (prevents, rest): (Vec<_>, Vec<_>) = lacks.into_iter().partition(prevents);
@@ -34,6 +35,7 @@ pub fn check(system: &System) -> Result<Vec<String>, Failure> {
         let what = match it.effect {
             Effect::PreventsColors => "VMs with colours",
             Effect::PreventsLimits => "VMs with limits of memory accesses",
+            Effect::PreventsWays => "VMs with `ways` or `bandwidth_percent`",
             _ => "VMs",
         };
         let message = format!("{what} cannot run on this host: {}", it.found);

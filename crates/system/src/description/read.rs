@@ -8,7 +8,7 @@ use units::{Bytes, Duration};
 use super::names::refuse_twice;
 use super::{
     Located, Objective, System, Vm, bandwidth, chain, channel, colors, limits, link, locks,
-    read_text, serial_line, servers, trigger, vm,
+    read_text, serial_line, servers, shares, trigger, vm,
 };
 use crate::diagnostic::{Diagnostic, Errors, Source};
 use crate::document::{Document, Fields};
@@ -86,6 +86,7 @@ fn root(at: &Fields<'_>, file: &str, folder: &Path) -> Option<System> {
         colors::check(&platform.value, hypervisor.colors.as_ref(), &read)
             .into_iter()
             .chain(servers::check_ticks(&platform.value, &read))
+            .chain(shares::check(&platform.value, &read))
             .chain(bandwidth::check(&platform.value, &read, read.len() == tables.len()))
             .for_each(|mistake| at.add(mistake));
         if let (Some(reload), Err(reason)) = (&hypervisor.color_reload, platform.value.colors()) {

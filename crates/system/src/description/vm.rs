@@ -5,7 +5,7 @@ use units::Bytes;
 use super::locks::Known;
 use super::trigger::{self, Ends};
 use super::vcpu::Vcpus;
-use super::{Boot, Device, Extra, Located, PLANNED, Protocol, Vm, bandwidth, task, vcpu};
+use super::{Boot, Device, Extra, Located, PLANNED, Protocol, Vm, bandwidth, shares, task, vcpu};
 use crate::address::{Address, Ipa};
 use crate::diagnostic::Diagnostic;
 use crate::document::Fields;
@@ -26,6 +26,7 @@ pub(super) fn read(at: &Fields<'_>, ends: Ends<'_>, resources: &Known) -> Option
         at.forbid_without("colors", key, "the VM has no `colors`", help);
     }
     let extra = extra(at, vllc == Some(true));
+    let shares = shares::read(at);
     let lifecycle = Lifecycle::described(at, colors.is_some() || planned.is_some());
     let bandwidth = bandwidth::read(at);
     let compensation = bandwidth::compensation(at);
@@ -53,6 +54,7 @@ pub(super) fn read(at: &Fields<'_>, ends: Ends<'_>, resources: &Known) -> Option
         share_colors: share_colors.unwrap_or(false),
         vllc: vllc.unwrap_or(false),
         extra,
+        shares,
         boot: boot?,
         console: console.unwrap_or(true),
         lifecycle,

@@ -54,3 +54,33 @@ fn systems_on_a_host_have_the_limits_of_what_runs_and_no_plan() {
     let more = vms(9).expect_err("too many").to_string();
     assert!(more.contains("a system can have 8 VMs"), "{more}");
 }
+
+/// A system of one VM on this platform, with these keys.
+fn with_keys(platform: &str, keys: &str) -> Result<System, String> {
+    let text = format!(
+        "platform = \"{platform}\"\n[[vm]]\nname = \"v\"\nboot = \"raw\"\nmemory = \"1MiB\"\nkernel = \"k\"\n{keys}"
+    );
+    System::from_toml("s.toml", &text, Path::new("")).map_err(|errors| errors.to_string())
+}
+
+#[test]
+fn vms_under_kvm_can_have_ways_of_the_cache_and_a_part_of_the_bandwidth() {
+    let system = with_keys("linux-kvm", "ways = \"0-2,5\"\nbandwidth_percent = 40\n");
+    let system = system.unwrap_or_else(|errors| panic!("{errors}"));
+    let shares = &system.vms[0].shares;
+    assert_eq!(shares.ways.as_ref().map(|it| it.value.bits()), Some(0b100111));
+    assert_eq!(shares.percent.as_ref().map(|it| it.value), Some(40));
+    for (platform, keys, says) in [
+        ("linux-kvm", "ways = \"0-32\"\n", "`0-32` are no ways"),
+        ("linux-kvm", "ways = \"\"\n", "the text is empty"),
+        ("linux-kvm", "ways = 3\n", "ways"),
+        ("linux-kvm", "bandwidth_percent = 0\n", "1"),
+        ("linux-kvm", "bandwidth_percent = 101\n", "100"),
+        ("linux-kvm", "ways = \"0\"\ncolors = \"0\"\n", "the VM has `ways`"),
+        ("qemu-virt", "ways = \"0\"\n", "a board gives VMs no parts"),
+        ("qemu-virt", "bandwidth_percent = 40\n", "a board gives VMs no parts"),
+    ] {
+        let refused = with_keys(platform, keys).expect_err("a mistake");
+        assert!(refused.contains(says), "{keys}: {refused}");
+    }
+}

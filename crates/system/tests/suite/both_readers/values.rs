@@ -2,7 +2,7 @@
 
 use hypervisor::plan as read;
 use system::address::{Address, Region};
-use system::plan::{Class, Locks, Memory, MemoryBudget, OnEvent, Plan, Vm};
+use system::plan::{Class, Locks, Memory, MemoryBudget, Plan, Vm};
 
 /// Compares what both have; times are ticks of a nanosecond.
 pub fn compare(plan: &Plan, read: &read::Plan<'_>) {
@@ -138,18 +138,10 @@ fn platform(plan: &Plan, read: &read::Platform<'_>) {
 }
 
 fn vm(written: &Vm, read: &read::Vm<'_>) {
-    let event = |event| match event {
-        OnEvent::Stop => read::Policy::Stop,
-        OnEvent::Restart => read::Policy::Restart,
-    };
     let lifecycle = written.lifecycle;
     assert_eq!(read.name, written.name);
-    assert_eq!(
-        (read.on_crash, read.on_reset),
-        (event(lifecycle.on_crash), event(lifecycle.on_reset))
-    );
-    assert_eq!((read.restart_limit, read.warm_up), (lifecycle.restart_limit, lifecycle.warm_up));
-    assert_eq!(read.aborts, lifecycle.aborts);
+    assert_eq!(read.restarts, lifecycle.restarts());
+    assert_eq!((read.warm_up, read.aborts), (lifecycle.warm_up, lifecycle.aborts));
     assert_eq!((read.cache_share.is_some(), read.critical), (written.vllc, written.critical));
     assert_eq!(read.memory_budget.map(|it| budget(it.budget)), written.memory_budget.map(numbers));
     let compensation = read.memory_budget.and_then(|it| it.compensation);
