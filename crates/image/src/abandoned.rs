@@ -72,6 +72,15 @@ fn attempt<T>(new: impl Fn() -> io::Result<T>, path: impl Fn(&T) -> &Path) -> io
 
 /// Removes the files and folders in a folder that are `ours` and of which no process has a lock.
 pub fn remove_abandoned(parent: &Path, ours: impl Fn(&Path) -> bool) {
+    remove_abandoned_after(parent, ours, |_| true);
+}
+
+/// The same, but first asks `done` with each of them, and leaves it if the answer is false.
+pub fn remove_abandoned_after(
+    parent: &Path,
+    ours: impl Fn(&Path) -> bool,
+    done: impl Fn(&Path) -> bool,
+) {
     for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
         let path = entry.path();
         if !ours(&path) {
@@ -83,7 +92,7 @@ pub fn remove_abandoned(parent: &Path, ours: impl Fn(&Path) -> bool) {
         let Ok(file) = opened else { continue };
         let is_locked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
         // Its process may have kept it before it ended.
-        if is_locked && ours(&path) {
+        if is_locked && ours(&path) && done(&path) {
             let _ = match entry.file_type().is_ok_and(|it| it.is_dir()) {
                 true => std::fs::remove_dir_all(&path),
                 false => std::fs::remove_file(&path),

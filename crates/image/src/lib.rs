@@ -27,7 +27,7 @@ mod verify;
 mod whole_file;
 mod write;
 
-pub use abandoned::{LockedFolder, locked_file, remove_abandoned};
+pub use abandoned::{LockedFolder, locked_file, remove_abandoned, remove_abandoned_after};
 pub use assemble::{Image, build};
 pub use error::{Error, GuestFileProblem};
 pub use hypervisor::Hypervisor;

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use image::{LockedFolder, remove_abandoned};
+use image::{LockedFolder, remove_abandoned_after};
 
 use super::execute::TRACE;
 use super::theorems;
@@ -25,6 +25,8 @@ pub const PLAN_WITHOUT: &str = "without.plan.dts";
 const GATHERED: &str = ".proof-";
 /// The folder there for earlier results, while new ones take their place.
 const EARLIER: &str = "earlier";
+/// The file there that lists the moves by which they do, before the first of them: a line each.
+const MOVES: &str = "moves";
 
 /// All that a proof can write.
 const ENTRIES: [(&str, Kind); 7] = [
@@ -69,16 +71,17 @@ pub struct Folder {
 
 impl Folder {
     /// Made before anything is run: a name that cannot be is known at once. What proofs gathered there that were killed is
-    /// removed.
+    /// removed. If one of them was about to replace earlier results, these come back.
     pub fn create(path: &Path) -> Result<Self, Failure> {
         refuse_others(path, |name| name != theorems::FOLDER)?;
         let is_new = path.symlink_metadata().is_err();
         let gather = || {
             fs::create_dir_all(path)?;
-            remove_abandoned(path, |it| {
+            let ours = |it: &Path| {
                 let name = it.file_name().unwrap_or_default().to_string_lossy();
                 name.starts_with(GATHERED) && it.symlink_metadata().is_ok_and(|it| it.is_dir())
-            });
+            };
+            remove_abandoned_after(path, ours, |gathered| undo(path, gathered).is_ok());
             LockedFolder::create(tempfile::Builder::new().prefix(GATHERED), path)
         };
         let gathered = gather().map_err(|error| cannot_write(path, &error))?;
@@ -117,23 +120,36 @@ impl Folder {
         fs::write(&path, content).map_err(|error| cannot_write(&path, &error))
     }
 
-    /// All that was gathered takes the place of all results of an earlier proof, or nothing does. Without a page nothing seems
-    /// complete: the earlier one goes first, and the new one comes last.
-    pub fn finish(&mut self) -> Result<(), Failure> {
-        let is_new = |name: &str| self.file(name).symlink_metadata().is_ok();
-        refuse_others(&self.path, is_new)?;
+    fn is_gathered(&self, name: &str) -> bool {
+        self.file(name).symlink_metadata().is_ok()
+    }
+
+    /// Returns the moves by which what was gathered takes the place of what is there.
+    fn moves(&self) -> Vec<(PathBuf, PathBuf)> {
         let earlier = self.file(EARLIER);
         let has_earlier = self.has_earlier();
         let goes = ENTRIES.iter().filter(|(name, kind)| {
             let place = self.place(name);
             let is_there = place.symlink_metadata().is_ok();
-            is_there && (is_new(name) || has_earlier && kind.is_ours(&place))
+            is_there && (self.is_gathered(name) || has_earlier && kind.is_ours(&place))
         });
         let away = goes.map(|(name, _)| (self.place(name), earlier.join(name)));
-        let comes = ENTRIES.iter().rev().filter(|(name, _)| is_new(name));
-        let moves = away.chain(comes.map(|(name, _)| (self.file(name), self.place(name))));
-        let moves: Vec<_> = moves.collect();
-        let replaced = fs::create_dir(&earlier).and_then(|()| all_or_nothing(&moves));
+        let comes = ENTRIES.iter().rev().filter(|(name, _)| self.is_gathered(name));
+        away.chain(comes.map(|(name, _)| (self.file(name), self.place(name)))).collect()
+    }
+
+    /// Lists moves before the first of them, so that the next proof can undo them if this one is killed.
+    fn begin(&self, moves: &[(PathBuf, PathBuf)]) -> io::Result<()> {
+        fs::create_dir(self.file(EARLIER))?;
+        fs::write(self.file(MOVES), listed(&self.path, self.gathered(), moves))
+    }
+
+    /// All that was gathered takes the place of all results of an earlier proof, or nothing does. Without a page nothing seems
+    /// complete: the earlier one goes first, and the new one comes last.
+    pub fn finish(&mut self) -> Result<(), Failure> {
+        refuse_others(&self.path, |name| self.is_gathered(name))?;
+        let moves = self.moves();
+        let replaced = self.begin(&moves).and_then(|()| all_or_nothing(&moves));
         replaced.map_err(|error| cannot_write(&self.path, &error))?;
         self.gathered = None;
         Ok(())
@@ -182,6 +198,37 @@ fn all_or_nothing(moves: &[(PathBuf, PathBuf)]) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Returns the moves as lines of two names with a tab between them. `folder` has the results, `gathered` in it is that of a proof.
+fn listed(folder: &Path, gathered: &Path, moves: &[(PathBuf, PathBuf)]) -> String {
+    let name = |path: &PathBuf| {
+        let below = path.strip_prefix(gathered).map(|it| Path::new(".").join(it));
+        let name = below.or_else(|_| path.strip_prefix(folder).map(Path::to_owned));
+        name.unwrap_or_default().display().to_string()
+    };
+    moves.iter().map(|(from, to)| format!("{}\t{}\n", name(from), name(to))).collect()
+}
+
+/// Undoes the moves of a proof that was killed between two of them.
+fn undo(folder: &Path, gathered: &Path) -> io::Result<()> {
+    let list = match fs::read_to_string(gathered.join(MOVES)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        list => list?,
+    };
+    let path = |name: &str| match name.strip_prefix("./") {
+        Some(name) => gathered.join(name),
+        None => folder.join(name),
+    };
+    let moves = list.lines().filter_map(|line| line.split_once('\t'));
+    let moves: Vec<_> = moves.map(|(from, to)| (path(from), path(to))).collect();
+    let is_done = |(from, to): &(PathBuf, PathBuf)| {
+        from.symlink_metadata().is_err() && to.symlink_metadata().is_ok()
+    };
+    if moves.last().is_some_and(is_done) {
+        return Ok(());
+    }
+    moves.iter().rev().filter(|it| is_done(it)).try_for_each(|(from, to)| fs::rename(to, from))
 }
 
 fn cannot_write(path: &Path, error: &dyn std::fmt::Display) -> Failure {
@@ -305,6 +352,53 @@ mod tests {
         assert!(!left.exists());
         let second = Folder::create(folder.path()).expect("a folder");
         assert!(first.gathered().exists() && second.gathered().exists());
+    }
+
+    /// Each move is the last one of a proof that was killed then.
+    #[test]
+    fn a_proof_that_is_killed_between_its_moves_leaves_the_earlier_results() {
+        let results = |folder: &Path| -> Vec<(String, String)> {
+            let names = [PAGE, RESULTS, PLAN, PLAN_WITHOUT, "with/run.trace"];
+            let read =
+                |name: &str| Some((name.into(), fs::read_to_string(folder.join(name)).ok()?));
+            names.into_iter().filter_map(read).collect()
+        };
+        let gather = |folder: &Path, files: &[&str], text: &str| {
+            let gathered = Folder::create(folder).expect("a folder");
+            fs::write(gathered.of_run("with").expect("a run").join(TRACE), text).expect("a trace");
+            for name in files {
+                gathered.write(name, text.as_bytes()).expect("a file");
+            }
+            gathered
+        };
+        let mut whole = 0;
+        for kill_after in 0.. {
+            let folder = tempfile::tempdir().expect("a folder");
+            gather(folder.path(), &[PAGE, RESULTS, PLAN_WITHOUT], "one").finish().expect("written");
+            let earlier = results(folder.path());
+            let second = gather(folder.path(), &[PAGE, RESULTS, PLAN], "two");
+            let moves = second.moves();
+            if kill_after > moves.len() {
+                break;
+            }
+            second.begin(&moves).expect("a list");
+            all_or_nothing(&moves[..kill_after]).expect("moved");
+            // As SIGKILL leaves it: nothing is undone, and there is no lock.
+            let gathered = second.gathered().to_owned();
+            let copy = folder.path().join(format!("{GATHERED}killed"));
+            fs::rename(&gathered, &copy).expect("renamed");
+            drop(second);
+            drop(Folder::create(folder.path()).expect("a folder"));
+            let left = results(folder.path());
+            if kill_after == moves.len() {
+                whole += 1;
+                assert!(left.iter().all(|(_, text)| text == "two") && left.len() == 4, "{left:?}");
+            } else {
+                assert_eq!(left, earlier, "after {kill_after} moves");
+            }
+            assert!(!copy.exists());
+        }
+        assert_eq!(whole, 1);
     }
 
     #[test]
