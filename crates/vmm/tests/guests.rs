@@ -7,10 +7,7 @@ use std::time::Duration;
 
 use abi::guest::RAM;
 use abi::kvm::{Call, block};
-use vmm::{
-    Candidates, Counter, Event, Exit, Frame, Kick, Kvm, Memory, PAGE, RealTime, Scale, Start,
-    TABLES_BYTES, Vcpu, Vm, VmMemory, now,
-};
+use vmm::{Counter, Event, Exit, Kick, Kvm, RealTime, Scale, Start, Vcpu, Vm, now};
 
 const ENTRY: u64 = RAM + (1 << 20);
 
@@ -190,62 +187,4 @@ fn what_does_not_fit_the_ram_is_refused() {
     vm.load("it", RAM + (1 << 20) - 8, &[0; 8]).expect("it fits");
     let start = Start { vcpu: 0, entry: ENTRY, arguments: &"x".repeat(2000) };
     assert!(vm.vcpu(start).is_err());
-}
-
-/// A guest that writes a number and looks for it at once, again and again, loses none while the page moves.
-#[test]
-fn a_page_that_moves_under_a_guest_that_writes_loses_nothing() {
-    const OFFSET: u64 = 3 << 19;
-    const MOVES: u64 = 2_000;
-    let kvm = match Kvm::open() {
-        Ok(kvm) => kvm,
-        Err(error) => return eprintln!("skipped: {error}"),
-    };
-    let mut candidates = Candidates::new().expect("a file");
-    candidates.add((2 << 20) / PAGE + 2).expect("memory");
-    let memory = candidates.movable(&[(2, (2 << 20) / PAGE)], &[(0, 2)]).expect("memory");
-    let tables = Memory::new("tables", TABLES_BYTES).expect("memory");
-    let vm = kvm.vm_in(VmMemory { tables, ram: memory.memory().clone() }).expect("a VM");
-    // mov r8, address; xor eax, eax; again: inc rax; mov [r8], rax; cmp [r8], rax; je again; and a call
-    let address = (RAM + OFFSET).to_le_bytes();
-    let again = [0x48, 0xff, 0xc0, 0x49, 0x89, 0x00, 0x49, 0x39, 0x00, 0x74, 0xf5];
-    let code = [&[0x49, 0xb8][..], &address, &[0x31, 0xc0], &again, &call(Call::Off)].concat();
-    vm.load("the code", ENTRY, &code).expect("loaded");
-    let (vm, (sends, kick)) = (&vm, channel());
-    thread::scope(|scope| {
-        let run = scope.spawn(move || {
-            let cpu = thread::available_parallelism().map_or(0, |cpus| cpus.get() - 1);
-            let thread = match RealTime::enter(10, cpu) {
-                Ok(thread) => thread,
-                Err(error) => return eprintln!("skipped: {error}"),
-            };
-            let mut vcpu = vcpu(vm);
-            vcpu.attach(&thread).expect("attached");
-            sends.send(thread.kick()).expect("somebody moves pages");
-            let (scale, mut hidden) = (Scale::measure(), 0u64);
-            loop {
-                match vcpu.run(scale) {
-                    Exit::Hidden => hidden += 1,
-                    Exit::Signal => break,
-                    exit => panic!("a number is lost: {exit:?}"),
-                }
-            }
-            println!("the page was hidden when the guest wrote: {hidden} times");
-        });
-        let Ok(kick) = kick.recv() else { return };
-        let page = OFFSET / PAGE;
-        let mut last = 0;
-        for number in 0..MOVES {
-            let frames = [Frame::Home, Frame::Spare(1), Frame::Spare(0)];
-            let [from, to] = [number, number + 1].map(|it| frames[it as usize % 3]);
-            memory.move_page(page, from, to, true);
-            let word = memory.memory().word(OFFSET);
-            assert!(word >= last, "{word} after {last}");
-            last = word;
-            thread::sleep(Duration::from_micros(20));
-        }
-        assert!(last > MOVES, "it has written all the time");
-        kick.kick();
-        run.join().expect("it ends well");
-    });
 }
