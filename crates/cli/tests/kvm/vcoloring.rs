@@ -16,14 +16,18 @@ fn platform() -> String {
 
 /// A VM with `rt-color` in colours 0 to 3, whose extra colours are 4 to 7.
 fn vm(vcpus: usize, memory: &str, arguments: &str, budget_ms: usize) -> String {
-    let vcpu = format!(
-        "[[vm.vcpu]]\npcpu = 0\nserver = \"periodic\"\nbudget = \"{budget_ms}ms\"\nperiod = \"10ms\"\npriority = 9\n"
-    );
+    let vcpus = (0..vcpus).map(|number| {
+        let priority = 9 - number;
+        format!(
+            "[[vm.vcpu]]\npcpu = 0\nserver = \"periodic\"\nbudget = \"{budget_ms}ms\"\nperiod = \"10ms\"\n\
+             priority = {priority}\n"
+        )
+    });
     format!(
         "[[vm]]\nname = \"asks\"\nboot = \"raw\"\nmemory = \"4MiB\"\ncolors = \"0-3\"\nextra_colors = \"4-7\"\n\
          extra_memory = \"{memory}\"\nkernel = \"{ROOT}/build/guests/x86-64/rt-color.bin\"\n\
          bootargs = \"extra=4-7 {arguments}\"\n{}",
-        vcpu.repeat(vcpus)
+        vcpus.collect::<String>()
     )
 }
 

@@ -6,7 +6,8 @@
 //! - `invalid`: colours that are none of the VM's, and addresses that are not there;
 //! - `small`: more pages than there are frames, all of which go back;
 //! - `writer`: the second VCPU writes to all pages while they move, `rounds` times;
-//! - `flood`: requests without end, for `ms` milliseconds.
+//! - `flood`: requests without end, for `ms` milliseconds;
+//! - `bench`: the times of requests, `rounds` times.
 //!
 //! ```text
 //! color: case=basic pages=128
@@ -178,6 +179,22 @@ fn flood(ms: u64) {
     equal("some", found > 0, true);
 }
 
+fn bench(rounds: u64) {
+    let (all, _) = extra();
+    fill();
+    for _ in 0..rounds {
+        for pages in [PAGES / 4, PAGES / 2, PAGES] {
+            for (what, colors) in [("move", all), ("stay", all), ("home", ColorSet::EMPTY)] {
+                let before = counter::now();
+                let found = request(colors, 0, pages);
+                let time = counter::now() - before;
+                println!("color: {what} pages={found} ns={time}");
+            }
+        }
+    }
+    equal("contents", wrong(), 0);
+}
+
 /// Runs the case.
 pub fn main() {
     let case = arguments::text("case").unwrap_or("basic");
@@ -192,6 +209,7 @@ pub fn main() {
         "invalid" => invalid(),
         "small" => small(),
         "writer" => writer(arguments::number("rounds", 100)),
+        "bench" => bench(arguments::number("rounds", 100)),
         "flood" => flood(arguments::number("ms", 1000)),
         _ => equal("case", case, "one that is known"),
     }
