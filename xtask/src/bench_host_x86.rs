@@ -2,6 +2,8 @@
 //!
 //! The guests of `systems/bench-kvm.toml` say in marks when their processor came and went: `rt-busy` with `busy.gap_ns`.
 
+mod coloring;
+
 use std::fs;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -68,7 +70,8 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     let trace = TraceFile::new(file).with_context(|| format!("cannot read {}", path.display()))?;
     let costs = costs(&turns(&trace), trace.zero());
     trace.check()?;
-    print(costs)
+    print(costs)?;
+    coloring::run(workspace)
 }
 
 /// The activity of a VCPU while it had the CPU.

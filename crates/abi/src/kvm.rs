@@ -46,8 +46,8 @@ pub const SERVERS_START_WORD: usize = 2;
 pub const ARGUMENTS_WORD: usize = 3;
 /// A value of the time-stamp counter, and in the next words the time then and the nanoseconds of a tick in 1/2^32.
 pub const CLOCK_WORD: usize = 4;
-/// The argument of a call, and behind it its result, if it has one: that of calls about resources is a number, or an
-/// [`Error`](crate::hypercall::Error).
+/// The argument of a call, and behind it its result, if it has one: that of calls about resources and colours is a number, or
+/// an [`Error`](crate::hypercall::Error).
 pub const ARGUMENT_WORD: usize = 8;
 /// Number of marks that the guest has written since it started.
 pub const MARKS_WORD: usize = 9;
@@ -58,6 +58,8 @@ pub const SECOND_WORD: usize = 11;
 /// Number of times that tasks of the VCPU got resources for which they waited: one more each time that [`Call::Granted`] has
 /// something new to say.
 pub const GRANTS_WORD: usize = 12;
+/// The third argument of a call.
+pub const THIRD_WORD: usize = 13;
 
 /// Version of this layout.
 pub const VERSION: u64 = 2;
@@ -99,6 +101,11 @@ pub enum Call {
     Granted = 8,
     /// Resets the VM, which starts again if its description says so (`on_reset`): with its images, and RAM of zeros.
     Reset = 9,
+    /// Requests extra colours, as [`COLOR_REQUEST`](crate::hypercall::COLOR_REQUEST) does, for a range of virtual addresses:
+    /// the colours are in [`ARGUMENT_WORD`], the first address is in [`SECOND_WORD`], and the number of bytes in [`THIRD_WORD`].
+    /// The result is the number of pages that the request found, or an [`Error`](crate::hypercall::Error) that changed
+    /// nothing. The pages with blocks are never found. The call completes when all pages have moved; they keep their addresses.
+    Colors = 10,
 }
 
 impl Call {
@@ -114,6 +121,7 @@ impl Call {
             7 => Self::Unlock,
             8 => Self::Granted,
             9 => Self::Reset,
+            10 => Self::Colors,
             _ => return None,
         })
     }
@@ -142,7 +150,7 @@ mod tests {
     fn calls_and_numbers_are_the_same() {
         let calls = (0..20).filter_map(|number| Some((number, Call::from_number(number)?)));
         assert!(calls.clone().all(|(number, call)| call as u32 == number));
-        assert_eq!(calls.count(), 9);
+        assert_eq!(calls.count(), 10);
     }
 
     #[test]

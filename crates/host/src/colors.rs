@@ -16,6 +16,17 @@ pub struct Colored {
     pub colors: ColorSet,
     /// True if the VM sees them as its last-level cache (`vllc`).
     pub shown: bool,
+    /// The colours that its tasks can ask for.
+    pub extra: Option<Extra>,
+}
+
+/// Further colours of a VM, and the spare frames that have them.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Extra {
+    /// The colours, at least one.
+    pub colors: ColorSet,
+    /// Number of frames, which go round the colours.
+    pub pages: u32,
 }
 
 impl Colored {
@@ -45,7 +56,7 @@ pub struct Findings {
 pub struct VmFindings {
     /// Its index.
     pub vm: u8,
-    /// Its pages: RAM, and the tables that let its VCPUs execute.
+    /// Its pages: RAM, the tables that let its VCPUs execute, and spare frames.
     pub pages: u64,
     /// The most pages that lay at the same time in frames of other colours, or in none.
     pub lost: u64,

@@ -8,6 +8,7 @@ mod locks;
 mod news;
 mod pcpu;
 mod records;
+mod requests;
 mod restart;
 mod ring;
 mod shared;
@@ -37,6 +38,7 @@ pub use locks::{Sharer, Sharing};
 use news::Listener;
 use pcpu::Pcpu;
 pub use records::Records;
+use requests::Requests;
 use restart::{Original, Renewal, Restarter};
 use shared::Shared;
 pub use vmm::{Error, Event};
@@ -188,6 +190,8 @@ pub struct Prepared {
     scale: Scale,
     claims: Vec<Claim>,
     audit: Option<Audit>,
+    /// The extra colours of each VM.
+    requests: Arc<[Option<Requests>]>,
 }
 
 impl Prepared {
@@ -206,8 +210,17 @@ impl Prepared {
             kvm.check_linux()?;
         }
         let (mut memories, audit) = coloring::memories(&guests, stops)?;
+        let requests = |vm: usize| {
+            let mut requests = memories.get_mut(&vm)?.1.take()?;
+            let is_here = |seats: &&Seats| seats.vcpus.iter().any(|id| usize::from(id.vm) == vm);
+            if pcpus.iter().filter(is_here).count() > 1 {
+                requests.hide();
+            }
+            Some(requests)
+        };
+        let requests = (0..guests.len()).map(requests).collect();
         let make = |(index, guest): (usize, Guest)| {
-            let memory = memories.remove(&index);
+            let memory = memories.remove(&index).map(|(memory, _)| memory);
             let memory = memory.map_or_else(|| VmMemory::new(guest.ram_bytes), Ok)?;
             let made = loaded(&kvm, &guest, memory.clone());
             let vm = made.map_err(|it| Error::OfVm { vm: index, error: Box::new(it) })?;
@@ -215,7 +228,7 @@ impl Prepared {
         };
         let vms = guests.into_iter().enumerate().map(make).collect::<Result<_, Error>>()?;
         let (limits, scale) = (None, Scale::measure());
-        Ok(Self { kvm, vms, pcpus, sharing, limits, scale, claims, audit })
+        Ok(Self { kvm, vms, pcpus, sharing, limits, scale, claims, audit, requests })
     }
 
     /// Holds VMs to limits of memory accesses.
@@ -239,7 +252,8 @@ impl Prepared {
         let used = self.pcpus.iter().filter(|seats| !seats.vcpus.is_empty());
         running.elsewhere = Elsewhere::new(&used.map(|seats| seats.cpu).collect::<Vec<_>>());
         let locks = self.locks().map(Arc::new);
-        let calls = SystemCalls::new()?;
+        let moving = self.requests.iter().flatten().next();
+        let calls = SystemCalls::new(moving.map(Requests::file))?;
         let mut threads = Vec::new();
         for (number, seats) in self.pcpus.iter().enumerate() {
             let vms = seats.vcpus.iter().fold(0u8, |vms, id| vms | 1 << id.vm);
@@ -258,6 +272,7 @@ impl Prepared {
                     news,
                     shared: Arc::clone(&running.shared),
                     locks: locks.clone(),
+                    requests: Arc::clone(&self.requests),
                     counts: self.limits.as_ref().and_then(|it| it.counted_on(seats)),
                 };
                 let name = format!("pcpu{number}");
@@ -296,7 +311,8 @@ impl Prepared {
         let original = |((_, guest, memory), vcpus)| Original { guest, memory, vcpus };
         let vms = self.vms.into_iter().zip(renewals).map(original).collect();
         let shared = Arc::clone(&running.shared);
-        let context = restart::Context { kvm: self.kvm, vms, start, shared, locks };
+        let context =
+            restart::Context { kvm: self.kvm, vms, start, shared, locks, requests: self.requests };
         running.restarter = Some(Restarter::start(context)?);
         let mut schedulers: Vec<_> = schedulers(start).into_iter().map(Some).collect();
         let pools = self.limits.as_ref().map(|limits| Pools::new(limits, &self.pcpus, start));
@@ -526,7 +542,7 @@ mod tests {
         let shared = Arc::clone(&running.shared);
         running.shared.come();
         running.shared.life(1).finish();
-        let calls = SystemCalls::new().expect("a filter");
+        let calls = SystemCalls::new(None).expect("a filter");
         let run = move || {
             // As the thread of a PCPU does.
             calls.enter().expect("Linux has filters");

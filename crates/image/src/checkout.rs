@@ -17,7 +17,7 @@ const MADE: [(&str, &str); 8] = [
 /// The package of the bare-metal guests, which lists them.
 const GUESTS: &str = "guests/programs/Cargo.toml";
 /// Guests that are also built for Linux/KVM on x86-64.
-pub const X86_GUESTS: [&str; 3] = ["rt-busy", "rt-cache", "rt-tasks"];
+pub const X86_GUESTS: [&str; 4] = ["rt-busy", "rt-cache", "rt-color", "rt-tasks"];
 
 /// Returns the command that makes a file, `make build`, if the file belongs to a checkout of Bulkhead with such a
 /// target. An installation has no `Makefile`.

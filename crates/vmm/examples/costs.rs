@@ -82,7 +82,7 @@ mod costs {
         let third = vcpu(&third, &thread)?;
         let (alarm, counter) = (thread.alarm()?, Counter::new(Event::Clock, &thread)?);
         let unfiltered = calls(&mut calling, scale);
-        SystemCalls::new()?.enter()?;
+        SystemCalls::new(None)?.enter()?;
         let filtered = calls(&mut calling, scale);
         let (late, gaps) = switches(both, (&thread, alarm), scale);
         let limited = limits(third, (&thread, counter), scale);

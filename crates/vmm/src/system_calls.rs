@@ -70,8 +70,9 @@ pub struct SystemCalls {
 }
 
 impl SystemCalls {
-    /// Makes the filter. From now on the process says why it ends if a thread makes a call that it may not make.
-    pub fn new() -> Result<Self, Error> {
+    /// Makes the filter. From now on the process says why it ends if a thread makes a call that it may not make. `file`: the
+    /// file of [`Movable`](crate::Movable) memory, whose pages threads may map in the place of others.
+    pub fn new(file: Option<i32>) -> Result<Self, Error> {
         sys::refused::catch().map_err(refused)?;
         // The first one looks, by calls that threads may not make, for a way to tell the time without a call.
         now();
@@ -79,7 +80,7 @@ impl SystemCalls {
             let filter = SeccompFilter::new(rules, other, these, TargetArch::x86_64);
             filter.and_then(BpfProgram::try_from)
         };
-        let made = rules().and_then(|rules| {
+        let made = rules(file).and_then(|rules| {
             let fail = FAIL.map(|call| (call, Vec::new())).into();
             // Linux asks both filters, and does the worse.
             Ok(Self {
@@ -119,17 +120,25 @@ fn rule(conditions: &[(u8, SeccompCmpOp, u64)]) -> Result<SeccompRule, seccompil
 }
 
 /// For each call the rules, one of which has to be kept; with none, the call may always be made.
-fn rules() -> Result<BTreeMap<c_long, Vec<SeccompRule>>, seccompiler::BackendError> {
+fn rules(
+    file: Option<i32>,
+) -> Result<BTreeMap<c_long, Vec<SeccompRule>>, seccompiler::BackendError> {
     use SeccompCmpOp::{Eq, MaskedEq};
     let one_of = |index, values: &[u64]| {
         values.iter().map(|value| rule(&[(index, Eq, *value)])).collect::<Result<Vec<_>, _>>()
     };
     let number = |number: libc::c_int| number as u64;
     let standard_error = [number(libc::STDERR_FILENO)];
-    // Memory never becomes code, and comes from no file.
+    // Memory never becomes code, and comes from no file but that of memory whose pages move.
     let data = (2, MaskedEq(number(libc::PROT_EXEC)), 0);
     let anonymous = number(libc::MAP_ANONYMOUS);
     let own = u64::from(std::process::id());
+    let mut mapped = vec![rule(&[data.clone(), (3, MaskedEq(anonymous), anonymous)])?];
+    if let Some(file) = file {
+        // A thread could as well write there what it wants: it has all of the memory of the process.
+        let flags = u64::from(sys::memory::REPLACES.bits());
+        mapped.push(rule(&[data.clone(), (3, Eq, flags), (4, Eq, number(file))])?);
+    }
     let commands = [sys::INTERRUPT, sys::thread::SET_SIGNAL_MASK, sys::counter::SET_PERIOD]
         .map(|it| u64::from(it as u32));
     let commands = [&[KVM_RUN, KVM_GET_SREGS], &commands[..]].concat();
@@ -145,7 +154,7 @@ fn rules() -> Result<BTreeMap<c_long, Vec<SeccompRule>>, seccompiler::BackendErr
         // A panic says what is wrong.
         (libc::SYS_write, one_of(0, &standard_error)?),
         (libc::SYS_writev, one_of(0, &standard_error)?),
-        (libc::SYS_mmap, vec![rule(&[data.clone(), (3, MaskedEq(anonymous), anonymous)])?]),
+        (libc::SYS_mmap, mapped),
         (libc::SYS_mprotect, vec![rule(&[data])?]),
         // The handler of the standard library for stacks that overflow gives up by these.
         (libc::SYS_rt_sigaction, one_of(0, &[number(libc::SIGSEGV), number(libc::SIGBUS)])?),

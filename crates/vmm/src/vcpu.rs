@@ -2,7 +2,7 @@
 
 use abi::kvm::{
     ARGUMENT_WORD, CLOCK_WORD, Call, GRANTS_WORD, MARKS_MAX, MARKS_OFFSET, MARKS_READ_WORD,
-    MARKS_WORD, PORT, SECOND_WORD, SERVERS_START_WORD, TEXT_MAX, TEXT_OFFSET,
+    MARKS_WORD, PORT, SECOND_WORD, SERVERS_START_WORD, TEXT_MAX, TEXT_OFFSET, THIRD_WORD,
 };
 use kvm_ioctls::{VcpuExit, VcpuFd};
 
@@ -25,6 +25,9 @@ pub enum Exit {
     Idle(u64),
     /// [`Vcpu::next_interrupt`] is earlier than before.
     Timer,
+    /// The guest writes to a page that is hidden while it moves ([`Movable::move_page`](crate::Movable::move_page)), or accesses
+    /// memory that Linux does not let this process use. When it executes next, it tries again.
+    Hidden,
     /// A Linux has switched its CPU off.
     Off,
     /// A Linux has reset its machine.
@@ -105,6 +108,8 @@ impl Vcpu {
             Ok(VcpuExit::Shutdown) => Exit::Fault("exception"),
             Ok(VcpuExit::Intr) => Exit::Signal,
             Err(error) if [libc::EINTR, libc::EAGAIN].contains(&error.errno()) => Exit::Signal,
+            Ok(VcpuExit::MemoryFault { .. }) => Exit::Hidden,
+            Err(error) if error.errno() == libc::EFAULT => Exit::Hidden,
             Ok(_) => Exit::Fault("unknown-exit"),
             Err(_) => Exit::Fault("kvm-error"),
         }
@@ -128,6 +133,16 @@ impl Vcpu {
     /// Returns both arguments of a call.
     pub fn arguments(&self) -> [u64; 2] {
         [self.argument(), self.word(SECOND_WORD)]
+    }
+
+    /// Returns the colours for which a guest asks ([`Call::Colors`]), the first address, and the number of bytes.
+    pub fn colors_asked(&self) -> [u64; 3] {
+        [self.argument(), self.word(SECOND_WORD), self.word(THIRD_WORD)]
+    }
+
+    /// Lets the guest see the result of its call.
+    pub fn answer_one(&self, result: u64) {
+        self.set_word(ARGUMENT_WORD, result);
     }
 
     /// Lets the guest see both results of its call.

@@ -48,7 +48,7 @@ fn ran(act: &str) -> Output {
 fn in_a_process_of_its_own() {
     let name = std::env::var(ACT).expect("an act");
     let (_, act) = ACTS.iter().find(|(it, _)| *it == name).expect("an act");
-    let calls = SystemCalls::new().expect("a filter");
+    let calls = SystemCalls::new(None).expect("a filter");
     let thread = thread::spawn(move || {
         calls.enter().expect("Linux has filters");
         act();
@@ -94,7 +94,7 @@ fn threads_allocate_panic_and_end_as_before() {
 /// The calls of threads with VCPUs, but for those of KVM.
 #[test]
 fn alarms_and_kicks_work_as_before() {
-    let calls = SystemCalls::new().expect("a filter");
+    let calls = SystemCalls::new(None).expect("a filter");
     let thread = thread::spawn(move || {
         let thread = match RealTime::enter(1, 0) {
             Ok(thread) => thread,

@@ -39,15 +39,16 @@ pub enum Asked {
     Refused,
 }
 
-/// A processor, as this module needs it. Times are in ticks of the clock of the task set, and tasks are ranks in it.
+/// A processor, as this module needs it. Times are in ticks of the clock of the task set, and tasks are ranks
+/// in it, but for the one that executes, which is the index of it.
 pub trait Processor {
     /// Returns the time.
     fn now(&mut self) -> u64;
     /// Waits until this time, or until there is something new to be [`Processor::granted`].
     fn wait(&mut self, until: u64);
-    /// Executes for this time of its own, but not beyond the time `until`, and only until there is something new to be
+    /// A task executes for this time of the processor, but not beyond the time `until`, and only until there is something new to be
     /// [`Processor::granted`]. Returns the time for which it has executed.
-    fn execute(&mut self, ticks: u64, until: u64) -> u64;
+    fn execute(&mut self, task: usize, ticks: u64, until: u64) -> u64;
     /// Puts a mark into the trace.
     fn mark(&mut self, mark: u64);
     /// A task asks for a resource.
@@ -153,7 +154,7 @@ fn go_on(
             Asked::Refused => Job { part: job.part + 1, ..job },
         };
     };
-    let left = left.saturating_sub(processor.execute(left, next.unwrap_or(u64::MAX)));
+    let left = left.saturating_sub(processor.execute(task, left, next.unwrap_or(u64::MAX)));
     if left > 0 {
         return Job { left: Some(left), ..job };
     }
@@ -233,7 +234,7 @@ mod tests {
             self.now = until.min(self.next_grant().max(self.now));
         }
 
-        fn execute(&mut self, ticks: u64, until: u64) -> u64 {
+        fn execute(&mut self, _: usize, ticks: u64, until: u64) -> u64 {
             let executed = ticks.min(until.min(self.next_grant()) - self.now);
             self.now += executed;
             executed

@@ -5,6 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use policy::color::ColorSet;
 use vmm::{Memory, Pagemap, Pins};
 
 use super::Error;
@@ -21,10 +22,40 @@ const MOVE: Duration = Duration::from_millis(2);
 pub struct Part {
     /// The index of the VM.
     pub vm: u8,
-    /// The colours of its frames.
+    /// The colours of the VM.
     pub colored: Colored,
+    /// The kind of memory.
+    pub kind: Kind,
     /// The memory.
     pub memory: Memory,
+}
+
+/// A kind of memory.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Kind {
+    /// Its frames have colours of the VM.
+    Own,
+    /// Spare frames, which go round the extra colours: each has that of its turn.
+    Spare,
+    /// The memory that a guest with extra colours sees: its pages are in frames of both kinds above, which count there. While a
+    /// page moves, it is in none.
+    Seen,
+}
+
+impl Part {
+    /// Returns true if a page may lie at this physical address.
+    fn may_lie(&self, page: usize, address: Option<u64>) -> bool {
+        let Colored { geometry, colors, extra, .. } = self.colored;
+        let extra = extra.map_or(ColorSet::EMPTY, |it| it.colors);
+        let Some(color) = address.map(|it| geometry.color_of(it)) else {
+            return self.kind == Kind::Seen;
+        };
+        match self.kind {
+            Kind::Own => colors.contains(color),
+            Kind::Spare => extra.iter().nth(page % extra.len().max(1) as usize) == Some(color),
+            Kind::Seen => (colors | extra).contains(color),
+        }
+    }
 }
 
 /// The memory of all VMs with colours.
@@ -46,7 +77,8 @@ impl Audit {
     /// Keeps Linux from moving the parts until this audit is over, if it lets this process do so. What it moves all the same is
     /// found.
     pub fn pin(&mut self) {
-        let parts: Vec<&Memory> = self.parts.iter().map(|it| &it.memory).collect();
+        let parts = self.parts.iter().filter(|it| it.kind != Kind::Seen);
+        let parts: Vec<&Memory> = parts.map(|it| &it.memory).collect();
         self.pins = Pins::new(&parts).ok();
     }
 
@@ -69,20 +101,21 @@ impl Audit {
     /// Returns for each VM the number of its pages, and of those that lie in no frame of its colours.
     fn look(&mut self) -> Result<BTreeMap<u8, (u64, u64)>, Error> {
         let mut vms = BTreeMap::new();
-        for Part { vm, colored: Colored { geometry, colors, .. }, memory } in &self.parts {
+        for part in &self.parts {
             for attempt in 1.. {
                 self.addresses.clear();
-                self.pagemap.read(memory, &mut self.addresses)?;
-                if attempt == ATTEMPTS || self.addresses.iter().all(Option::is_some) {
+                self.pagemap.read(&part.memory, &mut self.addresses)?;
+                let waits = part.kind != Kind::Seen && !self.addresses.iter().all(Option::is_some);
+                if attempt == ATTEMPTS || !waits {
                     break;
                 }
                 thread::sleep(MOVE);
             }
-            let is_good = |it: &u64| colors.contains(geometry.color_of(*it));
-            let good = self.addresses.iter().flatten().filter(|it| is_good(it)).count();
-            let (pages, lost) = vms.entry(*vm).or_insert((0, 0));
-            *pages += self.addresses.len() as u64;
-            *lost += (self.addresses.len() - good) as u64;
+            let addresses = self.addresses.iter().enumerate();
+            let bad = addresses.filter(|(page, address)| !part.may_lie(*page, **address)).count();
+            let (pages, lost) = vms.entry(part.vm).or_insert((0, 0));
+            *pages += if part.kind == Kind::Seen { 0 } else { self.addresses.len() as u64 };
+            *lost += bad as u64;
         }
         Ok(vms)
     }
@@ -198,7 +231,12 @@ mod tests {
     fn audit(colors: &str) -> Option<Audit> {
         let cache = Cache::new(1 << 20, 16, 64).expect("a cache");
         let geometry = Geometry::new(cache, 4096, IndexBits::AbovePage).expect("16 colours");
-        let colored = Colored { geometry, colors: colors.parse().expect("colours"), shown: false };
+        let colored = Colored {
+            geometry,
+            colors: colors.parse().expect("colours"),
+            shown: false,
+            extra: None,
+        };
         let memory = Candidates::new().and_then(|mut it| Ok(it.add(64)?.clone())).expect("memory");
         let pagemap = Pagemap::open().expect("this process may look at itself");
         match pagemap.read(&memory, &mut Vec::new()) {
@@ -208,7 +246,7 @@ mod tests {
             }
             result => {
                 result.expect("entries");
-                Some(Audit::new(pagemap, vec![Part { vm: 3, colored, memory }]))
+                Some(Audit::new(pagemap, vec![Part { vm: 3, colored, kind: Kind::Own, memory }]))
             }
         }
     }

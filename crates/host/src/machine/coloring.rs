@@ -6,9 +6,10 @@ use std::fs;
 use policy::color::Geometry;
 use vmm::{Candidates, PAGE, Pagemap, TABLES_BYTES, VmMemory};
 
-use super::audit::{Audit, Part};
+use super::audit::{Audit, Kind, Part};
+use super::requests::Requests;
 use super::{Error, Guest};
-use crate::colors::{Colored, Run, Shortage, Stock, Wish};
+use crate::colors::{Colored, Extra, Run, Shortage, Stock, Wish};
 
 /// Most pages that are looked for at once, so that the search can be stopped.
 const STEP_MAX: u64 = (16 << 20) / PAGE;
@@ -20,8 +21,8 @@ const PINNINGS: usize = 3;
 /// Mappings that this process can still make beside those of VMs.
 const SPARE_MAPPINGS: u64 = 4_096;
 
-/// Memory by the index of the VM.
-pub type Memories = BTreeMap<usize, VmMemory>;
+/// Memory by the index of the VM, and its extra colours.
+pub type Memories = BTreeMap<usize, (VmMemory, Option<Requests>)>;
 
 /// Returns memory for the VMs that have colours, and what looks after it. There is none if `stops` returns true meanwhile.
 pub fn memories(
@@ -60,9 +61,11 @@ fn search(
     geometry: Geometry,
     stops: &dyn Fn() -> bool,
 ) -> Result<(Memories, Audit), Error> {
-    let wishes = colored.iter().flat_map(|(_, Colored { colors, .. }, guest)| {
-        [TABLES_BYTES, guest.ram_bytes]
-            .map(|bytes| Wish { pages: bytes.div_ceil(PAGE), colors: *colors })
+    let wishes = colored.iter().flat_map(|(_, Colored { colors, extra, .. }, guest)| {
+        let own = [TABLES_BYTES, guest.ram_bytes].map(|bytes| bytes.div_ceil(PAGE));
+        let own = own.map(|pages| Wish { pages, colors: *colors });
+        let spare = extra.map(|Extra { colors, pages }| Wish { pages: pages.into(), colors });
+        own.into_iter().chain(spare)
     });
     let wishes: Vec<Wish> = wishes.collect();
     let pagemap = Pagemap::open()?;
@@ -70,22 +73,48 @@ fn search(
     let mut stock = Stock::new(geometry);
     find(&mut candidates, &mut stock, &wishes, &pagemap, stops)?;
     let runs = stock.take(&wishes).map_err(|lacking| too_few(lacking, candidates.pages()))?;
-    check_mappings(runs.iter().map(Vec::len).sum::<usize>() as u64, mappings_max())?;
-    let memory = |runs: &Vec<Run>| candidates.memory(runs).map_err(no_memory);
-    let mut memories = runs.iter().map(memory).collect::<Result<Vec<_>, _>>()?.into_iter();
+    let mappings = mappings(colored, &runs);
+    check_mappings(mappings, mappings_max())?;
+    let mut of_vms = runs.iter();
+    let (mut made, mut parts) = (Memories::new(), Vec::new());
+    for &(vm, colored, _) in colored {
+        let mut part = |kind, memory: &vmm::Memory| {
+            parts.push(Part { vm: vm as u8, colored, kind, memory: memory.clone() });
+        };
+        let (Some(tables), Some(ram)) = (of_vms.next(), of_vms.next()) else { break };
+        let tables = candidates.memory(tables).map_err(no_memory)?;
+        part(Kind::Own, &tables);
+        let Some((extra, spare)) = colored.extra.and_then(|it| Some((it, of_vms.next()?))) else {
+            let ram = candidates.memory(ram).map_err(no_memory)?;
+            part(Kind::Own, &ram);
+            made.insert(vm, (VmMemory { tables, ram }, None));
+            continue;
+        };
+        let movable = candidates.movable(ram, spare).map_err(no_memory)?;
+        part(Kind::Own, movable.homes());
+        part(Kind::Spare, movable.spare());
+        part(Kind::Seen, movable.memory());
+        let ram = movable.memory().clone();
+        let requests = Requests::new(&colored, extra, tables.clone(), movable);
+        let requests = requests.ok_or_else(|| {
+            Error::Colors(
+                "a VM cannot have so many frames of extra colours\nhelp: lower `extra_memory`"
+                    .into(),
+            )
+        })?;
+        made.insert(vm, (VmMemory { tables, ram }, Some(requests)));
+    }
     let mut all: Vec<Run> = runs.into_iter().flatten().collect();
     all.sort_unstable();
     candidates.keep(&all).map_err(no_memory)?;
-    let (mut made, mut parts) = (Memories::new(), Vec::new());
-    for &(vm, colored, _) in colored {
-        if let (Some(tables), Some(ram)) = (memories.next(), memories.next()) {
-            let part =
-                |memory: &vmm::Memory| Part { vm: vm as u8, colored, memory: memory.clone() };
-            parts.extend([&tables, &ram].map(part));
-            made.insert(vm, VmMemory { tables, ram });
-        }
-    }
     Ok((made, Audit::new(pagemap, parts)))
+}
+
+/// The most mappings that memory in these runs takes: each page that moves may become one of its own.
+fn mappings(colored: &[(usize, Colored, &Guest)], runs: &[Vec<Run>]) -> u64 {
+    let moving = colored.iter().filter(|(_, colored, _)| colored.extra.is_some());
+    let moving = moving.map(|(.., guest)| guest.ram_bytes.div_ceil(PAGE));
+    moving.sum::<u64>() + runs.iter().map(Vec::len).sum::<usize>() as u64
 }
 
 /// Adds candidates until there are enough of each colour.

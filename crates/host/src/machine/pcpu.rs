@@ -6,6 +6,7 @@
 //!
 //! Records are those of the hypervisor (`hypervisor/src/pcpu/sharing.rs`), with the times that the scheduler was told.
 
+mod asked;
 mod regulation;
 mod sections;
 
@@ -23,6 +24,7 @@ use super::life::Reason;
 use super::locks::Locks;
 use super::news::Teller;
 use super::records::Writer;
+use super::requests::Requests;
 use super::restart::Renewal;
 use super::shared::Shared;
 use super::{FREQUENCY_HZ, Id};
@@ -56,6 +58,8 @@ pub struct Context {
     pub shared: Arc<Shared>,
     /// The resources that VMs share, if they share some.
     pub locks: Option<Arc<Locks>>,
+    /// The extra colours of each VM.
+    pub requests: Arc<[Option<Requests>]>,
     /// The event that is counted, if VCPUs here have limits of it.
     pub counts: Option<vmm::Event>,
 }
@@ -95,6 +99,10 @@ struct Seat {
     lost: u64,
     /// Its critical sections, if VMs share resources.
     sections: Option<Sections>,
+    /// It waits for colours, which come while it is the VCPU to run.
+    asks: bool,
+    /// The number of moves when it last came upon memory that it could not access.
+    hidden: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -131,7 +139,18 @@ impl Pcpu {
     ) -> Self {
         let seat = |(id, (vcpu, renewal), sections)| {
             let state = State::Waits(0);
-            Seat { id, vcpu, state, restarts: 0, renewal, exits: 0, lost: 0, sections }
+            Seat {
+                id,
+                vcpu,
+                state,
+                restarts: 0,
+                renewal,
+                exits: 0,
+                lost: 0,
+                sections,
+                asks: false,
+                hidden: None,
+            }
         };
         Self {
             context,
@@ -239,6 +258,7 @@ impl Pcpu {
     /// The run of a VCPU's VM has ended.
     fn stop(&mut self, place: usize, state: State, now: u64) {
         self.seats[place].state = State::Stopped;
+        self.seats[place].asks = false;
         self.record(now, Kind::VcpuStop, Some(place), 0);
         self.stop_sections(place, now);
         if let Some(reason) = self.context.shared.life(self.seats[place].id.vm).leave() {
@@ -326,6 +346,9 @@ impl Pcpu {
                 self.record(from, Kind::Enter, Some(place), 0);
             }
         }
+        if self.seats[place].asks {
+            return self.go_on_asking(place);
+        }
         let seat = &mut self.seats[place];
         let exit = seat.vcpu.run(self.context.scale);
         let now = now();
@@ -359,6 +382,9 @@ impl Pcpu {
             Exit::Call(call @ (Call::Open | Call::Lock | Call::Unlock | Call::Granted)) => {
                 self.serve(place, call, now);
             }
+            Exit::Call(Call::Colors) => self.ask(place),
+            Exit::Hidden if self.may_try_again(place) => {}
+            Exit::Hidden => self.end(place, Reason::Fault("kvm-error")),
             Exit::Call(Call::Off) | Exit::Off => self.end(place, Reason::Off),
             Exit::Call(Call::Reset) | Exit::Reset => self.end(place, Reason::Reset),
             Exit::Fault(why) => self.end(place, Reason::Fault(why)),

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use vmm::{Error, Kvm, Vcpu, VmMemory, step_back};
 
 use super::locks::Locks;
+use super::requests::Requests;
 use super::shared::Shared;
 use super::{Guest, Id, News, loaded, start_of};
 
@@ -60,6 +61,8 @@ pub struct Context {
     pub start: u64,
     pub shared: Arc<Shared>,
     pub locks: Option<Arc<Locks>>,
+    /// The extra colours of each VM.
+    pub requests: Arc<[Option<Requests>]>,
 }
 
 /// The thread that restarts VMs.
@@ -149,7 +152,7 @@ fn work(context: &Context, restarts: &Receiver<u8>, teller: &Sender<News>) {
                 continue;
             }
             due[place] = None;
-            match renew(context, vm) {
+            match renew(context, place, vm) {
                 Ok(true) => {
                     last[place] = Some(Instant::now());
                     context.locks.iter().for_each(|locks| locks.come(number));
@@ -171,8 +174,9 @@ fn work(context: &Context, restarts: &Receiver<u8>, teller: &Sender<News>) {
 }
 
 /// Makes a VM anew, none of whose VCPUs executes. Returns false if all VMs stop meanwhile.
-fn renew(context: &Context, vm: &Original) -> Result<bool, Error> {
+fn renew(context: &Context, place: usize, vm: &Original) -> Result<bool, Error> {
     let Original { guest, memory, vcpus } = vm;
+    context.requests.get(place).into_iter().flatten().for_each(Requests::reset);
     for start in (0..memory.ram.bytes()).step_by(PART as usize) {
         if context.shared.stops() {
             return Ok(false);

@@ -22,7 +22,7 @@ const PAGES: u64 = (2 << 20) / PAGE + 16;
 fn colored(way_pages: u64, colors: &str) -> Colored {
     let cache = Cache::new(16 * way_pages * PAGE, 16, 64).expect("a cache");
     let geometry = Geometry::new(cache, PAGE, IndexBits::AbovePage).expect("colours");
-    Colored { geometry, colors: colors.parse().expect("colours"), shown: false }
+    Colored { geometry, colors: colors.parse().expect("colours"), shown: false, extra: None }
 }
 
 fn seats(vms: u8) -> Vec<Seats> {

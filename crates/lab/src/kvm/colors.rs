@@ -6,15 +6,33 @@ use host::colors::{Findings, VmFindings};
 use host::survey::{HostCache, last_level_cache};
 use report::verdicts::{Row, Rule};
 use serde::Serialize;
+use system::plan::Vm;
 use units::Bytes;
 
 use crate::load::System;
 use crate::verdicts::places;
 
+/// Returns true if frames are chosen for a VM.
+pub fn has_some(vm: &Vm) -> bool {
+    vm.colors().is_some() || vm.pool.is_some()
+}
+
+/// Returns the colours of a VM as text, if frames are chosen for it.
+fn shown(vm: &Vm) -> Option<String> {
+    let own = vm.colors().map(|it| it.to_string());
+    let extra = vm.pool.map(|it| it.area.colors);
+    match (own, extra) {
+        (own, None) => own,
+        (own, Some(extra)) => {
+            Some(format!("{} and {extra} for tasks", own.as_deref().unwrap_or("all")))
+        }
+    }
+}
+
 /// Returns the parts of the machine that colours do not divide, if VMs have some.
 pub fn remark(system: &System) -> Option<String> {
     let vms = &system.plan.vms;
-    vms.iter().any(|vm| vm.colors().is_some()).then(|| {
+    vms.iter().any(has_some).then(|| {
         let open = vms.iter().filter(|vm| vm.colors().is_none());
         let open: Vec<_> = open.map(|vm| format!("`{}`", vm.name)).collect();
         let others = match &*open {
@@ -31,13 +49,13 @@ pub fn remark(system: &System) -> Option<String> {
 /// Returns why the colours of VMs may divide no cache of this host: it has another one than the platform says, or Linux does not tell.
 pub fn other_cache(system: &System, root: &Path) -> Option<String> {
     let vms = &system.plan.vms;
-    let colored = vms.iter().find(|vm| vm.colors().is_some())?;
+    let colored = vms.iter().find(|vm| has_some(vm))?;
     let stated = system.description.as_deref()?.platform.value.colors().ok()?.cache();
     let pcpu = colored.vcpus.first()?.pcpu.0 as usize;
     let cpu = system.plan.platform.cpus.get(pcpu)?.0 as usize;
-    let shown =
+    let of =
         |bytes, ways, line| format!("{} in {ways} ways with lines of {line} bytes", Bytes(bytes));
-    let says = shown(stated.bytes(), stated.ways(), stated.line_bytes());
+    let says = of(stated.bytes(), stated.ways(), stated.line_bytes());
     let said = match last_level_cache(root, cpu) {
         Some(HostCache { bytes, ways, line_bytes })
             if (bytes, ways, line_bytes)
@@ -46,7 +64,7 @@ pub fn other_cache(system: &System, root: &Path) -> Option<String> {
             return None;
         }
         Some(HostCache { bytes, ways, line_bytes }) => {
-            format!("Linux says that this host has {}", shown(bytes, ways, line_bytes))
+            format!("Linux says that this host has {}", of(bytes, ways, line_bytes))
         }
         None => "Linux does not tell that of this host".into(),
     };
@@ -86,7 +104,7 @@ impl Colors {
             let vm = system.plan.vms.get(usize::from(it.vm))?;
             Some(ColoredVm {
                 name: vm.name.clone(),
-                colors: vm.colors()?.to_string(),
+                colors: shown(vm)?,
                 pages: it.pages,
                 lost: it.lost,
                 lost_at_ms: it.lost_at_ms,

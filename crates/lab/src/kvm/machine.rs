@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use abi::guest::RAM;
 use abi::trace::Record;
-use host::colors::{Colored, Findings};
+use host::colors::{Colored, Extra, Findings};
 use host::machine::{self as host_machine, FREQUENCY_HZ, Guest, Id, Linux, Records, Seats};
 use qemu::{Chunk, Exit, Input, Log, LogFile, Next, Outcome};
 use system::description::Protocol;
@@ -180,13 +180,17 @@ fn guest(system: &System, vm: &Vm) -> Result<Guest, Failure> {
 /// The colours of a VM's memory.
 fn colors(system: &System, vm: &Vm) -> Result<Option<Colored>, Failure> {
     let described = system.description.as_ref().map(|it| &it.platform);
-    let (Some(colors), Some(platform)) = (vm.colors(), described) else { return Ok(None) };
+    let extra = vm.pool.map(|it| Extra { colors: it.area.colors, pages: it.frames });
+    let has_some = vm.colors().is_some() || extra.is_some();
+    let (true, Some(platform)) = (has_some, described) else { return Ok(None) };
     let geometry = platform.value.colors();
     let geometry = geometry.map_err(|why| {
         let name = &platform.value.name;
         Failure::new("unknown-colors", format!("`{name}` has no colours: {why}"))
     })?;
-    Ok(Some(Colored { geometry, colors, shown: vm.vllc }))
+    // A VM that has only extra colours has its RAM anywhere, but in frames that are known.
+    let colors = vm.colors().unwrap_or(geometry.all());
+    Ok(Some(Colored { geometry, colors, shown: vm.vllc, extra }))
 }
 
 /// The traces of the PCPUs.

@@ -2,6 +2,7 @@
 
 use abi::kvm::{ARGUMENTS_MAX, RAM_MAX};
 use abi::limits::COUNT_MAX;
+use policy::color::ColorSet;
 use system::description::{self, Protocol};
 use system::diagnostic::{Diagnostic, Errors, Place};
 
@@ -79,12 +80,9 @@ fn wrong(vm: &description::Vm) -> Vec<(&'static str, &Place)> {
         }
     }
     wrong.extend(vm.devices.iter().map(|it| ("devices", &it.place)));
-    wrong.extend(vm.extra.iter().map(|it| ("further colours for tasks", &it.colors.place)));
-    let colors = vm.colors.as_ref();
-    // A task that has all colours of its VM needs nothing more.
-    let own = vm.tasks.iter().filter_map(|task| task.colors.as_ref());
-    let own = own.filter(|own| colors.is_none_or(|all| all.value != own.value));
-    wrong.extend(own.map(|it| ("colours for tasks", &it.place)));
+    let serial = vm.extra.iter().filter(|extra| extra.serial);
+    wrong.extend(serial.map(|it| ("serial ports for requests for colours", &it.colors.place)));
+    wrong.extend(not_given(vm));
     wrong.extend(vm.memory_at.iter().map(|it| ("places of RAM in the machine", &it.place)));
     if vm.lifecycle.aborts {
         wrong.push(("aborts of accesses where a VM has nothing", &vm.name.place));
@@ -98,6 +96,18 @@ fn wrong(vm: &description::Vm) -> Vec<(&'static str, &Place)> {
     wrong
 }
 
+/// Returns the colours of tasks that these do not get: a guest can ask for extra colours, and a task that has all colours of its
+/// VM needs nothing more.
+fn not_given(vm: &description::Vm) -> impl Iterator<Item = (&'static str, &Place)> {
+    let is_given = |own: ColorSet| {
+        let extra = vm.extra.as_ref().is_some_and(|it| own.is_subset(it.colors.value));
+        extra || vm.colors.as_ref().is_some_and(|all| all.value == own)
+    };
+    let own = vm.tasks.iter().filter_map(|task| task.colors.as_ref());
+    let own = own.filter(move |own| !is_given(own.value));
+    own.map(|it| ("colours for tasks other than `extra_colors`", &it.place))
+}
+
 /// Returns the parts that only a Linux does not get.
 fn wrong_linux(vm: &description::Vm) -> Vec<(&'static str, &Place)> {
     let mut wrong = Vec::new();
@@ -107,6 +117,7 @@ fn wrong_linux(vm: &description::Vm) -> Vec<(&'static str, &Place)> {
     let places = [&vm.boot.load, &vm.boot.initrd_load, &vm.boot.device_tree_load];
     let places = places.into_iter().flatten();
     wrong.extend(places.map(|it| ("addresses for the files of a Linux", &it.place)));
+    wrong.extend(vm.extra.iter().map(|it| ("extra colours for a Linux", &it.colors.place)));
     let sections = vm.tasks.iter().filter(|task| !task.sections.is_empty());
     wrong.extend(sections.map(|it| ("critical sections of a Linux", &it.name.place)));
     wrong

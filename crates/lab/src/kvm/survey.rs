@@ -6,7 +6,7 @@ use host::survey::{Effect, Lack, survey};
 use system::diagnostic::{Diagnostic, Errors};
 use system::plan::CounterSource;
 
-use super::{limits, shares};
+use super::{colors, limits, shares};
 use crate::failure::Failure;
 use crate::load::System;
 
@@ -17,7 +17,7 @@ pub fn check(system: &System) -> Result<Vec<String>, Failure> {
     let mut cpus: Vec<usize> = vcpus.filter_map(|vcpu| number(vcpu.pcpu.0)).collect();
     cpus.sort_unstable();
     cpus.dedup();
-    let colored = system.plan.vms.iter().any(|vm| vm.colors().is_some());
+    let colored = system.plan.vms.iter().any(colors::has_some);
     let limited = limits::are_in(&system.plan);
     let counter = system.plan.platform.bandwidth_counter.as_ref();
     // Linux counts time without help of the CPU.

@@ -5,10 +5,12 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 
 use rustix::fs::{FallocateFlags, MemfdFlags, fallocate, ftruncate, memfd_create};
 
 use super::memory::Memory;
+use super::movable::Movable;
 
 /// Bytes of a page.
 pub const PAGE: u64 = 4096;
@@ -16,7 +18,7 @@ pub const PAGE: u64 = 4096;
 /// Pages in RAM, from which some are chosen.
 #[derive(Debug)]
 pub struct Candidates {
-    file: OwnedFd,
+    file: Arc<OwnedFd>,
     parts: Vec<Memory>,
     pages: u64,
 }
@@ -25,7 +27,7 @@ impl Candidates {
     /// Returns none at first.
     pub fn new() -> io::Result<Self> {
         let file = memfd_create("bulkhead-colors", MemfdFlags::CLOEXEC)?;
-        Ok(Self { file, parts: Vec::new(), pages: 0 })
+        Ok(Self { file: Arc::new(file), parts: Vec::new(), pages: 0 })
     }
 
     /// Returns the number of pages.
@@ -52,6 +54,13 @@ impl Candidates {
         Ok(memory)
     }
 
+    /// Makes memory of runs of pages that can later lie in other pages, the spare ones, too.
+    pub fn movable(&self, runs: &[(u64, u64)], spare: &[(u64, u64)]) -> io::Result<Movable> {
+        let [memory, homes, others] = [runs, runs, spare].map(|runs| self.memory(runs));
+        let file = Arc::clone(&self.file);
+        Ok(Movable::new(file, memory?, (homes?, pages(runs)), (others?, pages(spare))))
+    }
+
     /// Gives all pages back but those of these runs, which are in order and do not overlap.
     pub fn keep(self, runs: &[(u64, u64)]) -> io::Result<()> {
         let Self { file, parts, pages } = self;
@@ -59,7 +68,7 @@ impl Candidates {
         let punch = |from: u64, to: u64| match from < to {
             true => {
                 let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-                fallocate(&file, hole, from * PAGE, (to - from) * PAGE)
+                fallocate(file.as_fd(), hole, from * PAGE, (to - from) * PAGE)
             }
             false => Ok(()),
         };
@@ -70,6 +79,11 @@ impl Candidates {
         }
         Ok(punch(kept, pages)?)
     }
+}
+
+/// Returns the pages of runs, one by one.
+fn pages(runs: &[(u64, u64)]) -> Vec<u64> {
+    runs.iter().flat_map(|(first, pages)| *first..first + pages).collect()
 }
 
 #[cfg(test)]

@@ -7,7 +7,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mlock, mmap, mmap_anonymous, munmap};
+use rustix::mm::{
+    Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mlock, mmap, mmap_anonymous, mprotect,
+    munmap,
+};
+
+use super::candidates::PAGE;
+
+/// How a page takes the place of another one: it is there for the next access of this process.
+pub const REPLACES: MapFlags = MapFlags::SHARED.union(MapFlags::FIXED).union(MapFlags::POPULATE);
 
 /// Memory of a VM, mapped into this process. It is filled with zeros at first. The mapping ends with the last clone.
 #[derive(Clone, Debug)]
@@ -91,6 +99,39 @@ impl Memory {
         }?)
     }
 
+    /// Lets others only read a page of it: a guest that writes there cannot go on until the page is replaced, and this process
+    /// ends if it does. It ends as well if Linux refuses.
+    pub(super) fn protect_page(&self, page: u64) {
+        let start = self.at(page * PAGE, PAGE as usize);
+        // SAFETY: the page is in this mapping, and what is in it does not change.
+        ended_by(unsafe { mprotect(start.cast(), PAGE as usize, MprotectFlags::READ) });
+    }
+
+    /// Maps a page of a file that lies in memory in the place of one of its own. Nobody sees a moment at which neither is there.
+    ///
+    /// Ends the process if Linux refuses: then the place may be empty, and anything may come there.
+    pub(super) fn replace_page(&self, page: u64, file: BorrowedFd<'_>, offset: u64) {
+        let start = self.at(page * PAGE, PAGE as usize);
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: the page is in this mapping and takes the place of another one, which others access as values of any kind.
+        // Linux lets accesses meanwhile wait.
+        ended_by(unsafe { mmap(start.cast(), PAGE as usize, access, REPLACES, file, offset) });
+    }
+
+    /// Copies a page of other memory into one of its own.
+    pub(super) fn copy_page(&self, page: u64, from: &Self, other: u64) {
+        let words = |memory: &Self, page| {
+            // Checked once for all words.
+            let start = memory.at(page * PAGE, PAGE as usize).cast::<u64>();
+            // SAFETY: the page is in the mapping, which lives as long as its memory, and is aligned; other accesses to it are
+            // atomic or volatile.
+            (0..PAGE as usize / 8).map(move |word| unsafe { AtomicU64::from_ptr(start.add(word)) })
+        };
+        for (to, from) in words(self, page).zip(words(from, other)) {
+            to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+
     /// Returns the number of bytes.
     pub fn bytes(&self) -> u64 {
         self.0.bytes as u64
@@ -153,6 +194,17 @@ impl Memory {
             self.bytes()
         );
         self.0.start.as_ptr().wrapping_add(offset as usize)
+    }
+}
+
+/// Ends the process if Linux has refused to change a mapping, for which it lacks memory.
+fn ended_by<T>(changed: rustix::io::Result<T>) {
+    if let Err(error) = changed {
+        eprintln!(
+            "error: Linux cannot move a page of a VM: {error}\n\
+             no VM runs any more, and there are no results"
+        );
+        std::process::abort();
     }
 }
 

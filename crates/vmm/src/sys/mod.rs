@@ -4,6 +4,7 @@ pub mod candidates;
 pub mod counter;
 pub mod guest_memory;
 pub mod memory;
+pub mod movable;
 pub mod pins;
 pub mod refused;
 pub mod thread;

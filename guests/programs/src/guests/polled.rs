@@ -4,18 +4,23 @@
 //! highest priority first; `tasks.start_ms` (1000): when the first period of tasks without offset begins, from the start of
 //! the first period of all servers; `tasks.ms` (1000): releases end this number of milliseconds after that.
 //!
+//! `colors0`, `colors1`, ...: extra colours of the VM, for which the task of this number asks before it starts. Each such task has
+//! memory of its own, 32 KiB in these colours, and reads it while it executes.
+//!
 //! A resource that the description lets the VM open is shared; another one belongs to the processor whose tasks use it.
 //!
 //! ```text
+//! tasks: task tau-1 colors=8-11 pages=8
 //! tasks: task tau-1 period_us=200000 jobs=1 misses=0 response_min_ns=... overruns=0
 //! tasks: done
 //! ```
 
-use core::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use core::time::Duration;
 
 use abi::hypercall::{Error, LOCK_WAITS};
 use abi::kvm::VCPUS_MAX;
+use policy::color::{ColorSet, ParseColorsError};
 use policy::lock::RESOURCES_MAX;
 use rt::arch::{call, counter, cpu, servers_start};
 use rt::polled::{self, Asked, OwnTime, Part, Processor, Resource};
@@ -28,6 +33,22 @@ const KEYS: [&str; 16] = [
     "task0", "task1", "task2", "task3", "task4", "task5", "task6", "task7", "task8", "task9",
     "task10", "task11", "task12", "task13", "task14", "task15",
 ];
+/// The keys of the colours of these tasks.
+const COLORS: [&str; 16] = [
+    "colors0", "colors1", "colors2", "colors3", "colors4", "colors5", "colors6", "colors7",
+    "colors8", "colors9", "colors10", "colors11", "colors12", "colors13", "colors14", "colors15",
+];
+/// Words of the memory of a task with colours, and of a line.
+const WORDS: usize = (32 << 10) / 8;
+const LINE: usize = 64 / 8;
+
+/// Memory of a task.
+#[repr(align(4096))]
+struct Memory([AtomicU64; WORDS]);
+
+static MEMORY: [Memory; KEYS.len()] =
+    [const { Memory([const { AtomicU64::new(0) }; WORDS]) }; KEYS.len()];
+
 /// Longer than a look at the clock takes, and shorter than a VCPU is away from its processor.
 const LOOK_MAX: u64 = 4_000;
 /// Processors are waited for at the end, which may have less time than the first one.
@@ -54,6 +75,23 @@ fn programs() -> impl Iterator<Item = Result<Program<'static>, rt::program::NoPr
     KEYS.into_iter().filter_map(arguments::text).map(Program::parse)
 }
 
+/// Asks for the colours of a task, if it shall have some. Returns its memory then.
+fn colored(task: &Program<'static>) -> Result<Option<&'static Memory>, Failure> {
+    let is_it = |key| arguments::text(key).map(Program::parse).is_some_and(|it| it == Ok(*task));
+    let number = KEYS.into_iter().position(is_it);
+    let text = number.and_then(|number| Some((number, arguments::text(COLORS[number])?)));
+    let Some((number, text)) = text else { return Ok(None) };
+    let colors: ColorSet = text.parse().map_err(Failure::Colors)?;
+    let memory = &MEMORY[number];
+    let pages =
+        call::request_colors(colors.bits(), &raw const *memory as u64, size_of::<Memory>() as u64);
+    if pages < 0 {
+        return Err(Failure::NoColors(task.name, pages));
+    }
+    println!("tasks: task {} colors={colors} pages={pages}", task.name);
+    Ok(Some(memory))
+}
+
 fn run() -> bool {
     let clock = Clock::of_machine();
     let millis = |key, default| arguments::number(key, default).saturating_mul(1_000_000);
@@ -77,6 +115,9 @@ enum Failure {
     Program(rt::program::NoProgram<'static>),
     Tasks(rt::taskset::TaskError),
     TooManyResources,
+    Colors(ParseColorsError),
+    /// A task does not get its colours: the error.
+    NoColors(&'static str, i64),
     /// A task uses a channel, of which there are none under KVM.
     Channel(&'static str),
     /// A resource that belongs to no processor, and that the description does not let the VM share.
@@ -90,6 +131,14 @@ impl core::fmt::Display for Failure {
             Self::Program(error) => error.fmt(f),
             Self::Tasks(error) => error.fmt(f),
             Self::Channel(task) => write!(f, "task {task}: VMs under KVM have no channels"),
+            Self::Colors(error) => error.fmt(f),
+            Self::NoColors(task, error) if *error == Error::Invalid as i64 => {
+                write!(f, "task {task}: its colours are no extra colours of this VM")
+            }
+            Self::NoColors(task, error) if *error == Error::NoMemory as i64 => {
+                write!(f, "task {task}: too few free frames of its colours: more extra_memory")
+            }
+            Self::NoColors(task, error) => write!(f, "task {task}: no colours, error {error}"),
             Self::TooManyResources => write!(f, "more than {RESOURCES_MAX} resources"),
             Self::NotShared(name) => write!(
                 f,
@@ -130,6 +179,10 @@ fn run_tasks(clock: Clock, start: u64, end: u64) -> Result<TaskSet, Failure> {
             }
         }
     }
+    let mut memory = [None; TASKS_MAX];
+    for (memory, program) in memory.iter_mut().zip(own.iter().flatten()) {
+        *memory = colored(program)?;
+    }
     if counter::now() > start {
         return Err(Failure::Late);
     }
@@ -138,7 +191,7 @@ fn run_tasks(clock: Clock, start: u64, end: u64) -> Result<TaskSet, Failure> {
         let resource = step.resource.and_then(find).map(|(_, resource)| *resource);
         Some(Part { ticks: step.time.as_nanos() as u64, resource })
     };
-    polled::run(&mut set, part, &mut Here { seen: 0 });
+    polled::run(&mut set, part, &mut Here { seen: 0, memory, line: 0 });
     Ok(set)
 }
 
@@ -176,6 +229,10 @@ fn resources(
 struct Here {
     /// Grants that it has asked for.
     seen: u64,
+    /// The memory of tasks with colours.
+    memory: [Option<&'static Memory>; TASKS_MAX],
+    /// The line that is read next.
+    line: usize,
 }
 
 impl Processor for Here {
@@ -187,9 +244,13 @@ impl Processor for Here {
         call::wait_for_grant(until, self.seen);
     }
 
-    fn execute(&mut self, ticks: u64, until: u64) -> u64 {
+    fn execute(&mut self, task: usize, ticks: u64, until: u64) -> u64 {
         let mut time = OwnTime::new(counter::now(), LOOK_MAX);
         loop {
+            if let Some(Memory(words)) = self.memory.get(task).copied().flatten() {
+                self.line = (self.line + LINE) % WORDS;
+                words[self.line].load(Relaxed);
+            }
             let now = counter::now();
             let executed = time.look(now);
             if executed >= ticks || now >= until || call::grants() != self.seen {

@@ -3,6 +3,7 @@
 #![deny(unsafe_code)]
 
 #[cfg(target_os = "none")]
+#[cfg_attr(target_arch = "x86_64", path = "color/polled.rs")]
 mod color;
 
 rt::guest!(color::main);

@@ -2,13 +2,13 @@
 
 use core::arch::asm;
 
-use abi::hypercall::LOCK_LOST;
+use abi::hypercall::{Error, LOCK_LOST};
 use abi::kvm::{
     ARGUMENT_WORD, Call, GRANTS_WORD, MARKS_MAX, MARKS_READ_WORD, MARKS_WORD, PORT, SECOND_WORD,
-    TEXT_MAX,
+    TEXT_MAX, THIRD_WORD,
 };
 
-use super::{block, counter};
+use super::{block, counter, cpu};
 
 /// Nanoseconds until the console may be less busy.
 const BUSY: u64 = 1_000_000;
@@ -50,7 +50,7 @@ pub fn grants() -> u64 {
     block::word(GRANTS_WORD)
 }
 
-/// Calls about resources. Returns both results, of which the first one is a number or an error.
+/// Calls with two arguments. Returns both results, of which the first one is a number or an error.
 fn shared(which: Call, first: u64, second: u64) -> [i64; 2] {
     block::set_word(SECOND_WORD, second);
     call(which, first);
@@ -78,6 +78,19 @@ pub fn unlock(resource: u64, task: usize) -> i64 {
 pub fn granted() -> Option<(usize, bool)> {
     let [task, held] = shared(Call::Granted, 0, 0);
     Some((usize::try_from(task).ok()?, held != LOCK_LOST as i64))
+}
+
+/// Requests extra colours (a bit field; 0: none) for the pages that contain some of `bytes` bytes from an address on: the number
+/// of pages, or a negative [`Error`]. Waits while another request of the VM is under way.
+pub fn request_colors(colors: u64, address: u64, bytes: u64) -> i64 {
+    loop {
+        block::set_word(THIRD_WORD, bytes);
+        let [result, _] = shared(Call::Colors, colors, address);
+        if result != Error::Busy as i64 {
+            return result;
+        }
+        cpu::burn(1_000);
+    }
 }
 
 /// Puts a mark into the trace.

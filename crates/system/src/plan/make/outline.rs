@@ -2,12 +2,12 @@
 
 use units::Bytes;
 
-use super::ram::Placed;
+use super::ram::{Placed, pool_frames};
 use super::{RAM, assemble, closed, pcpus};
-use crate::address::{IntId, PhysicalAddress, Region};
+use crate::address::{IntId, Ipa, PhysicalAddress, Region};
 use crate::description::{System, Vm};
 use crate::diagnostic::Errors;
-use crate::plan::{Coloring, Gic, Memory, Plan, SerialKind};
+use crate::plan::{Area, Coloring, Gic, Memory, Plan, Pool, SerialKind};
 use crate::platform::{BootSupport, Console};
 
 /// Stands for registers and RAM that have no address.
@@ -31,10 +31,18 @@ pub fn outline(system: &System) -> Result<Plan, Errors> {
         power_off: None,
         image_base: PhysicalAddress(0),
     };
-    let vms = system.vms.iter().map(|vm| (memory(vm), None)).collect();
+    let vms = system.vms.iter().map(|vm| (memory(vm), pool(vm))).collect();
     let channels = system.channels.iter().map(|_| PhysicalAddress(0)).collect();
     let placed = Placed { hypervisor: None, vms, channels };
     Ok(assemble(system, &support, (NOWHERE, None), &pcpus, placed))
+}
+
+/// Returns the pool of a VM, which lies nowhere.
+fn pool(vm: &Vm) -> Option<Pool> {
+    let extra = vm.extra.as_ref()?;
+    let region = Region { size: extra.memory.value, ..NOWHERE };
+    let area = Area { colors: extra.colors.value, region };
+    Some(Pool { doorbell: Region { start: Ipa(0), size: Bytes(0) }, area, frames: pool_frames(vm) })
 }
 
 /// Returns RAM of a VM that lies nowhere.

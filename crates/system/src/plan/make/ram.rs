@@ -143,7 +143,7 @@ fn memory(vm: &Vm, llc: Option<Geometry>, host: PhysicalAddress) -> Memory {
 
 /// Frames of the pool of a VM; as many as a plan can say if there are more, which
 /// no machine has.
-fn pool_frames(vm: &Vm) -> u32 {
+pub(super) fn pool_frames(vm: &Vm) -> u32 {
     let frames = vm.extra.as_ref().map_or(0, |extra| extra.memory.value.0 / PAGE.0);
     u32::try_from(frames).unwrap_or(u32::MAX)
 }
