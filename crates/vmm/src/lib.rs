@@ -40,6 +40,7 @@ pub use real_time::{Alarm, Elsewhere, Kick, LockedMemory, RealTime, step_back};
 pub use sys::candidates::{Candidates, PAGE};
 pub use sys::memory::Memory;
 pub use sys::pins::Pins;
+pub use sys::told::{tell_all, tell_page};
 pub use system_calls::SystemCalls;
 pub use vcpu::{Exit, Vcpu};
 pub use vm::{Kvm, Start, Vm, VmMemory};

@@ -7,6 +7,7 @@ pub mod memory;
 pub mod pins;
 pub mod refused;
 pub mod thread;
+pub mod told;
 
 use std::mem;
 use std::os::fd::AsRawFd;

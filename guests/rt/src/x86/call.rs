@@ -8,7 +8,7 @@ use abi::kvm::{
     TEXT_MAX,
 };
 
-use super::{block, counter};
+use super::{block, counter, cpu};
 
 /// Nanoseconds until the console may be less busy.
 const BUSY: u64 = 1_000_000;
@@ -88,6 +88,7 @@ pub fn mark(value: u64) {
     }
     block::set_mark(written % MARKS_MAX, [counter::now(), value]);
     block::set_word(MARKS_WORD, written + 1);
+    cpu::show(value);
 }
 
 /// Resets the VM, which starts again if its description says so.
