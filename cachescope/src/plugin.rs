@@ -15,7 +15,9 @@ mod payload;
 mod physical;
 mod registers;
 mod symbol;
+mod target;
 mod translate;
+mod x86;
 
 use std::ffi::{c_uint, c_void};
 use std::path::PathBuf;
@@ -35,9 +37,11 @@ use current_cpu::CurrentCpu;
 use model_time::ModelTime;
 use physical::{PAGE_MASK, Physical};
 use registers::Registers;
+use target::Target;
 
 /// All that callbacks need.
 struct State {
+    target: Target,
     machine: Machine,
     current_cpu: CurrentCpu,
     /// Known when the first CPU is there.
@@ -102,18 +106,23 @@ unsafe extern "C" fn on_cpu(_: qemu_plugin_id_t, _: c_uint) {
     state.current_cpu.enter_thread();
     if state.registers.is_none() {
         // SAFETY: in the thread of a CPU, as `qemu_plugin_get_registers` asks.
-        match unsafe { Registers::find() } {
+        match unsafe { Registers::find(state.target) } {
             Ok(registers) => state.registers = Some(registers),
             Err(missing) => fail(&format!(
-                "QEMU does not tell register {missing}: expected qemu-system-aarch64 10.0 or later"
+                "QEMU does not tell register {missing}: expected {} 10.0 or later",
+                state.target.program()
             )),
         }
-        match Physical::find() {
+        match Physical::find(state.target) {
             Ok(physical) => state.physical = Some(physical),
             Err(missing) if state.machine.options().fetch => fail(&format!(
                 "this QEMU does not export \"{missing}\", without which fetch=on is not possible; \
-                 use Debian's qemu-system-aarch64, or fetch=off"
+                 use Debian's {}, or fetch=off",
+                state.target.program()
             )),
+            Err(missing) if state.target == Target::X86 => {
+                fail(&format!("this QEMU does not export \"{missing}\"; use Debian's"));
+            }
             Err(missing) => {
                 eprintln!(
                     "cachescope: this QEMU does not export \"{missing}\": DC ZVA and maintenance of \
@@ -121,6 +130,9 @@ unsafe extern "C" fn on_cpu(_: qemu_plugin_id_t, _: c_uint) {
                 );
                 state.machine.leave_operations_out();
             }
+        }
+        if state.target == Target::X86 {
+            state.machine.leave_operations_out();
         }
         if state.machine.options().time == GuestTime::Model
             && let Err(error) = model_time::install()
@@ -216,9 +228,12 @@ unsafe extern "C" fn on_operation(_: c_uint, data: *mut c_void) {
     // SAFETY: in the thread of the CPU, in a callback that may read registers.
     let virtual_address =
         state.registers.as_mut().and_then(|registers| unsafe { registers.x(register) });
-    let physical = state.physical.as_ref().zip(virtual_address);
+    let walk = match &state.physical {
+        Some(Physical::Aarch64(walk)) => Some(walk),
+        _ => None,
+    };
     // SAFETY: as above.
-    match physical.and_then(|(physical, address)| unsafe { physical.physical(address) }) {
+    match walk.zip(virtual_address).and_then(|(walk, address)| unsafe { walk.physical(address) }) {
         Some(address) => state.machine.operate(position, operation, address),
         None => state.machine.operate_nowhere(position, operation),
     }

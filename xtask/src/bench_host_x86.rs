@@ -51,6 +51,7 @@ struct Costs {
 pub fn run(workspace: &Workspace) -> Result<()> {
     let path = workspace.build("bench-kvm.trace");
     let options = host_x86::Options {
+        cache: Default::default(),
         file: workspace.root().join(SYSTEM),
         trace: Some(path.clone()),
         json: false,

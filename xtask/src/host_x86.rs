@@ -3,6 +3,8 @@
 //! Each instruction takes 1 ns of the time that the host sees, and nothing comes from outside: the same run gives the same
 //! output and the same trace, byte for byte.
 
+mod cache;
+
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
@@ -59,6 +61,8 @@ pub struct Options {
     /// Print the result as JSON.
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub cache: cache::Options,
     /// Stop the emulation after so many seconds of real time.
     #[arg(long, value_name = "SECONDS", default_value_t = LIMIT_S)]
     pub limit: u64,
@@ -91,17 +95,33 @@ fn execute(workspace: &Workspace, options: &Options) -> Result<u8> {
     {
         file::write_if_changed(path, &trace)?;
     }
-    let mut shown = |mut to: Box<dyn Write>, name| -> io::Result<()> {
-        to.write_all(&results.take(name).unwrap_or_default())?;
-        to.flush()
+    let messages = results.take("stderr").unwrap_or_default();
+    io::stderr().write_all(&messages).context("cannot write the messages")?;
+    // A run that was refused started no VM: there is nothing to count.
+    let counts = match results.status {
+        FAILED => None,
+        _ => options.cache.counts()?,
     };
-    shown(Box::new(io::stderr()), "stderr").context("cannot write the messages")?;
-    match shown(Box::new(io::stdout()), "stdout") {
+    let output = results.take("stdout").unwrap_or_default();
+    match io::stdout().write_all(&with_counts(output, counts, options.json)?) {
         // Nobody reads any more.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
         result => result.context("cannot write the output")?,
     }
     Ok(results.status)
+}
+
+/// The output of a run with the counts of cachescope: behind it, or in the document.
+fn with_counts(mut output: Vec<u8>, counts: Option<cache::Counts>, json: bool) -> Result<Vec<u8>> {
+    let Some(counts) = counts else { return Ok(output) };
+    if !json {
+        output.extend(format!("\n{}", counts.text()).into_bytes());
+        return Ok(output);
+    }
+    let mut document: serde_json::Value =
+        serde_json::from_slice(&output).context("the output of the run is no JSON")?;
+    document["cachescope"] = serde_json::to_value(counts)?;
+    Ok(format!("{document:#}\n").into_bytes())
 }
 
 /// The end of a run.
@@ -132,9 +152,11 @@ pub fn results(workspace: &Workspace, options: &Options) -> Result<Run> {
     let scratch = tempfile::tempdir().context("cannot make a folder")?;
     let [disk, port, log] = ["initrd", "results", "console"].map(|name| scratch.path().join(name));
     let mut bytes = file::read(&initrd)?;
-    bytes.extend(job(options)?);
+    let system = described(options)?;
+    bytes.extend(job(options, &system)?);
+    let more = options.cache.arguments(workspace, &system)?;
     file::write_if_changed(&disk, &bytes)?;
-    let outcome = match boot(&kernel, &disk, &port, &log, options, &signals)? {
+    let outcome = match boot(&kernel, &disk, &port, &log, more, options, &signals)? {
         Ended::Itself(outcome) => outcome,
         Ended::Signal(signal) => return Ok(Run::Signal(signal)),
     };
@@ -155,11 +177,17 @@ pub fn results(workspace: &Workspace, options: &Options) -> Result<Run> {
     })
 }
 
-/// Returns the job that the host runs, and the files that it needs: the description and the guests, where they are here.
-fn job(options: &Options) -> Result<Vec<u8>> {
+/// Reads the description.
+fn described(options: &Options) -> Result<System> {
     let path = options.file.canonicalize();
     let path = path.with_context(|| format!("cannot read {}", options.file.display()))?;
-    let described = System::load(&path).map_err(|errors| anyhow::anyhow!("{errors}"))?;
+    System::load(&path).map_err(|errors| anyhow::anyhow!("{errors}"))
+}
+
+/// Returns the job that the host runs, and the files that it needs: the description and the guests, where they are here.
+fn job(options: &Options, described: &System) -> Result<Vec<u8>> {
+    let path = options.file.canonicalize();
+    let path = path.with_context(|| format!("cannot read {}", options.file.display()))?;
     let folder = path.parent().context("a file is in a folder")?;
     let mut names = vec![path.clone()];
     for boot in described.vms.iter().map(|vm| &vm.boot) {
@@ -194,6 +222,7 @@ fn job(options: &Options) -> Result<Vec<u8>> {
         behind = format!("mv {trace} /out/trace\n");
         words.extend(["--trace".to_owned(), trace]);
     }
+    words.extend(options.cache.cachescope.iter().map(|_| cache::TELL.to_owned()));
     words.extend(options.rest.iter().map(|word| quoted(word)));
     let (folder, line) = (quoted(text(folder)?), words.join(" "));
     let script =
@@ -236,6 +265,7 @@ fn boot(
     disk: &Path,
     port: &Path,
     log: &Path,
+    more: Vec<String>,
     options: &Options,
     signals: &AtomicUsize,
 ) -> Result<Ended> {
@@ -255,7 +285,7 @@ fn boot(
         timeout: Some(Duration::from_secs(options.limit)),
         log_file: Some(LogFile::named(log)),
         keep_log: true,
-        arguments: arguments.map(String::from).into(),
+        arguments: arguments.into_iter().map(String::from).chain(more).collect(),
     };
     let mut session = Machine::start(&board, kernel, &settings)?;
     loop {

@@ -6,7 +6,7 @@ mod prefetch;
 
 use crate::bus::Transfer;
 use crate::tally::Tally;
-use crate::{Bus, Cache, Found, Options, Owner, Owners};
+use crate::{Bus, Cache, Found, Options, Owner, Owners, OwnersError};
 use prefetch::Prefetcher;
 
 /// The caches of all CPUs, the bus, and what was counted.
@@ -294,6 +294,11 @@ impl Hierarchy {
 
     fn owner(&self, line: u64) -> Owner {
         self.owners.of(line << self.line_shift)
+    }
+
+    /// Gives memory to an owner, as [`Owners::give`] does. Lines of it that are in caches are the owner's from now on.
+    pub fn give(&mut self, owner: Owner, start: u64, size: u64) -> Result<(), OwnersError> {
+        self.owners.give(owner, start, size)
     }
 
     /// Whose memory is whose.

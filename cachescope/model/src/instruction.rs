@@ -1,4 +1,4 @@
-//! The properties of A64 instructions that the model has to know.
+//! The properties of instructions that the model has to know: those of A64, and two NOPs of x86-64.
 
 /// Returns true if an instruction is of the class of loads and stores and accesses
 /// memory when it is executed. Prefetches are of that class but do not.
@@ -84,9 +84,41 @@ pub const fn new_space(word: u32) -> Option<u32> {
     if word & !0x1f == 0xd518_2000 { Some(word & 0x1f) } else { None }
 }
 
+/// What a machine says by a NOP of x86-64: `nop [rax + N]` with 7 bytes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Said {
+    /// `N` is 0x424b4d01: a guest sets a mark, its value in `rax`.
+    Mark,
+    /// `N` is 0x424b4d02: the page at the physical address in `rax` belongs to the VM whose number is in `rcx`.
+    Page,
+}
+
+impl Said {
+    /// Bytes of such an instruction.
+    pub const BYTES: usize = 7;
+
+    /// The meaning of an instruction of x86-64, if it has one.
+    pub const fn of(bytes: &[u8]) -> Option<Self> {
+        match bytes {
+            [0x0f, 0x1f, 0x80, 0x01, 0x4d, 0x4b, 0x42] => Some(Self::Mark),
+            [0x0f, 0x1f, 0x80, 0x02, 0x4d, 0x4b, 0x42] => Some(Self::Page),
+            _ => None,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_said_is_told_from_other_nops() {
+        assert_eq!(Said::of(b"\x0f\x1f\x80\x01MKB"), Some(Said::Mark));
+        assert_eq!(Said::of(b"\x0f\x1f\x80\x02MKB"), Some(Said::Page));
+        for other in [&b"\x0f\x1f\x80\0\0\0\0"[..], b"\x0f\x1f\x81\x01MKB", b"\x90"] {
+            assert_eq!(Said::of(other), None, "{other:?}");
+        }
+    }
 
     #[test]
     fn loads_and_stores_are_told_from_the_rest() {

@@ -55,11 +55,11 @@ pub use geometry::{Geometry, GeometryError};
 pub use guest_time::GuestTime;
 pub use hierarchy::{Cost, Hierarchy, Request};
 pub use instruction::{
-    COUNTER_BYTES, LineOperation, ZERO_BLOCK, accesses_memory, is_counter, is_mark,
+    COUNTER_BYTES, LineOperation, Said, ZERO_BLOCK, accesses_memory, is_counter, is_mark,
     looks_for_interrupts, may_wait, new_space,
 };
 pub use jobs::{Event, Job, Jobs, Mark};
-pub use machine::{Access, Block, Machine, Operations, Skipped};
+pub use machine::{ALL_TOLD, Access, Block, Machine, Operations, Skipped};
 pub use options::{CPUS_MAX, OptionError, Options};
 pub use output::{prepare, write};
 pub use owners::{ADDRESS_END, OWNERS_MAX, Owner, Owners, OwnersError};

@@ -4,10 +4,14 @@ use crate::cpu::{Cpu, Position};
 use crate::hierarchy::{Hierarchy, Request};
 use crate::jobs::{Jobs, Mark};
 use crate::options::CPUS_MAX;
+use crate::owners::PAGE;
 use crate::pace::Pace;
 use crate::path::{Limit, Longest, Path};
 use crate::series::Series;
 use crate::{COUNTER_BYTES, Duration, GuestTime, LineOperation, Options, Owner, Start, ZERO_BLOCK};
+
+/// The number with which a machine says that it has told whose its memory is.
+pub const ALL_TOLD: u64 = u64::MAX;
 
 /// A block of instructions that a CPU begins.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -71,6 +75,8 @@ pub struct Machine {
     current: usize,
     /// True if the first instruction that counts was executed.
     started: bool,
+    /// True until the machine has told the memory of all VMs, if it is to do so.
+    awaits_owners: bool,
     /// The owner that pays for accesses of the block; `None`: whose memory it is.
     account: Option<Owner>,
     line_shift: u32,
@@ -102,6 +108,7 @@ impl Machine {
             operations: Some(Operations::default()),
             current: 0,
             started: options.start == Start::Boot,
+            awaits_owners: !options.told.is_empty(),
             account: None,
             guest_origin: None,
             hierarchy,
@@ -120,7 +127,7 @@ impl Machine {
     pub fn enter_block(&mut self, cpu: usize, block: Block) -> bool {
         self.current = cpu;
         if !self.started {
-            if block.privileged {
+            if block.privileged || self.awaits_owners {
                 return false;
             }
             self.started = true;
@@ -293,6 +300,38 @@ impl Machine {
         let cpu = self.current;
         let vm = self.options.vm_of(cpu).unwrap_or(Owner::UNOWNED);
         self.jobs.mark(cpu, vm, mark, self.cpus[cpu].counters_at(instruction));
+    }
+
+    /// The same, by an instruction at a physical address: the mark is that of the VM whose memory this is.
+    pub fn mark_at(&mut self, address: u64, instruction: u32, value: u64) {
+        if let Some(mark) = Mark::from_value(value).filter(|_| self.started) {
+            let (cpu, vm) = (self.current, self.hierarchy.owners().of(address));
+            self.jobs.mark(cpu, vm, mark, self.cpus[cpu].counters_at(instruction));
+        }
+    }
+
+    /// The machine tells that the page at a physical address belongs to the VM with this number, or, with the number
+    /// [`ALL_TOLD`], that it has told all: the model starts then, and what is told later means nothing. So guests can tell
+    /// nothing, if they start behind that.
+    ///
+    /// # Errors
+    /// There is no such VM, the page is not one or belongs to another owner, or a VM has no memory.
+    pub fn tell(&mut self, vm: u64, address: u64) -> Result<(), String> {
+        if !self.awaits_owners {
+            return Ok(());
+        }
+        let vms = &self.options.told;
+        if vm == ALL_TOLD {
+            let owners = self.hierarchy.owners();
+            if let Some(vm) = vms.iter().find(|&&vm| owners.bytes(vm) == 0) {
+                return Err(format!("no page of VM \"{}\" was told", owners.name(*vm)));
+            }
+            self.awaits_owners = false;
+            return Ok(());
+        }
+        let owner = usize::try_from(vm).ok().and_then(|vm| vms.get(vm)).copied();
+        let owner = owner.ok_or_else(|| format!("no vm=NAME names the VM {vm}, from 0"))?;
+        self.hierarchy.give(owner, address, PAGE).map_err(|error| error.to_string())
     }
 
     /// The CPU whose block runs writes to TTBR0_EL1, with the instruction of the block with

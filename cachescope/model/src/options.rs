@@ -68,6 +68,8 @@ pub struct Options {
     pub format: Format,
     /// Whose memory is whose.
     pub owners: Owners,
+    /// The VMs whose memory the machine tells while it runs, by their numbers.
+    pub told: Vec<Owner>,
     /// VM of each CPU, as far as it is known.
     cpus: Vec<Option<Owner>>,
 }
@@ -128,6 +130,7 @@ impl Options {
             start: Start::Guest,
             format: Format::Csv,
             owners: Owners::default(),
+            told: Vec::new(),
             cpus: Vec::new(),
         };
         for argument in arguments {
@@ -223,9 +226,22 @@ impl Options {
             "start" => {
                 self.start = Start::from_name(value).ok_or_else(|| bad("guest or boot"))?;
             }
+            "vm" if ranges::is_name(value) => {
+                let vm = self.owners.named(value);
+                let vm = vm.map_err(|source| OptionError::Owners {
+                    key: "vm",
+                    value: value.into(),
+                    source,
+                })?;
+                if self.told.contains(&vm) || self.owners.bytes(vm) > 0 {
+                    return Err(bad("a name for each VM once"));
+                }
+                self.told.push(vm);
+            }
             "vm" => {
-                let (name, start, size) = ranges::memory(value)
-                    .ok_or_else(|| bad("NAME:START+SIZE, such as linux:0x46000000+512MiB"))?;
+                let (name, start, size) = ranges::memory(value).ok_or_else(|| {
+                    bad("NAME:START+SIZE, such as linux:0x46000000+512MiB, or NAME")
+                })?;
                 let owners = &mut self.owners;
                 let given = owners.named(name).and_then(|owner| owners.give(owner, start, size));
                 given.map_err(|source| OptionError::Owners {
@@ -284,7 +300,7 @@ impl Options {
                 _ => Err(OptionError::Value {
                     key: "line".into(),
                     value: line.into(),
-                    expected: "vm=NAME:START+SIZE, cpu=CPU:NAME or uncached=START+SIZE",
+                    expected: "vm=NAME:START+SIZE, vm=NAME, cpu=CPU:NAME or uncached=START+SIZE",
                 }),
             };
             taken.map_err(|source| OptionError::Line {

@@ -19,7 +19,7 @@ pub fn size(value: &str) -> Option<u64> {
     number(value)
 }
 
-/// `NAME:START+SIZE`. Names are made of letters, digits, `-` and `_`.
+/// `NAME:START+SIZE`.
 pub fn memory(value: &str) -> Option<(&str, u64, u64)> {
     let (name, range) = value.split_once(':')?;
     let (start, bytes) = self::range(range)?;
@@ -38,7 +38,8 @@ pub fn cpu(value: &str) -> Option<(usize, &str)> {
     is_name(name).then_some((cpu.parse().ok()?, name))
 }
 
-fn is_name(name: &str) -> bool {
+/// Returns true if this is a name: letters, digits, `-` and `_`.
+pub fn is_name(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     !name.is_empty() && name.chars().all(allowed)
 }

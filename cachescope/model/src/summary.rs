@@ -187,7 +187,7 @@ impl Machine {
     /// The summary of what happened so far.
     pub fn summary(&self) -> Summary {
         let options = self.options();
-        let (hierarchy, owners) = (self.hierarchy(), &options.owners);
+        let (hierarchy, owners) = (self.hierarchy(), self.hierarchy().owners());
         let tally = hierarchy.tally();
         let all: Vec<Owner> = owners.iter().collect();
         let line = u64::from(options.llc.line());

@@ -13,8 +13,9 @@ use qemu_plugin_sys::{
 use super::counters::Counters;
 use super::current_cpu::CurrentCpu;
 use super::model_time::ModelTime;
+use super::target::Target;
 use super::translate::on_translate;
-use super::{STATE, State, on_cpu, on_exit};
+use super::{STATE, State, on_cpu, on_exit, x86};
 
 /// Version of the plugin interface that this plugin was made for.
 // SAFETY: QEMU looks for this name and reads an `int`; nothing else has it.
@@ -42,6 +43,10 @@ pub unsafe extern "C" fn qemu_plugin_install(
     // SAFETY: QEMU passes a valid description of the machine.
     match unsafe { prepare(&*info, &arguments.collect::<Vec<_>>()) } {
         Ok(state) => {
+            let on_translate = match state.target {
+                Target::Aarch64 => on_translate,
+                Target::X86 => x86::on_translate,
+            };
             STATE.store(Box::into_raw(Box::new(state)), Ordering::Relaxed);
             // SAFETY: callbacks of the types that QEMU expects; the state is there.
             unsafe {
@@ -63,9 +68,10 @@ pub unsafe extern "C" fn qemu_plugin_install(
 unsafe fn prepare(info: &qemu_info_t, arguments: &[String]) -> Result<State, String> {
     // SAFETY: QEMU gives the name of its target as a string.
     let target = unsafe { CStr::from_ptr(info.target_name) }.to_string_lossy();
-    if target != "aarch64" || !info.system_emulation {
-        return Err(format!("made for qemu-system-aarch64, not for target {target}"));
-    }
+    let emulated = Target::named(&target).filter(|_| info.system_emulation);
+    let target = emulated.ok_or_else(|| {
+        format!("made for qemu-system-aarch64 and qemu-system-x86_64, not for target {target}")
+    })?;
     // SAFETY: the field that QEMU fills for system emulation.
     let cpus = unsafe { info.__bindgen_anon_1.system.max_vcpus };
     let cpus = usize::try_from(cpus).ok().filter(|cpus| (1..=CPUS_MAX).contains(cpus));
@@ -73,6 +79,11 @@ unsafe fn prepare(info: &qemu_info_t, arguments: &[String]) -> Result<State, Str
     let options =
         Options::parse(arguments.iter().map(String::as_str), |path| fs::read_to_string(path))
             .map_err(|error| error.to_string())?;
+    if target == Target::X86 && options.time == GuestTime::Model {
+        return Err(
+            "time=model: only for qemu-system-aarch64; guests on x86-64 see QEMU's time".into()
+        );
+    }
     if let Some(last) = options.last_cpu().filter(|&last| last >= cpus) {
         return Err(format!("cpu={last}:...: the machine has {cpus} CPU(s), from 0"));
     }
@@ -84,6 +95,7 @@ unsafe fn prepare(info: &qemu_info_t, arguments: &[String]) -> Result<State, Str
     // A folder that cannot be written must not be found after an hour.
     prepare_folder(&machine, &out).map_err(|error| format!("out={}: {error}", out.display()))?;
     Ok(State {
+        target,
         machine,
         current_cpu,
         registers: None,

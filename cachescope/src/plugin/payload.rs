@@ -85,5 +85,15 @@ pub fn to_fetch(data: *mut c_void) -> (u64, u64) {
     (word & ((1 << FETCH_BITS) - 1), word >> FETCH_BITS)
 }
 
+/// An instruction with this index in its block, and its physical address.
+pub fn from_place(at: u32, address: u64) -> *mut c_void {
+    from_fetch(address, at.into())
+}
+
+pub fn to_place(data: *mut c_void) -> (u32, u64) {
+    let (address, at) = to_fetch(data);
+    (at as u32, address)
+}
+
 /// Bits of a physical address: no board of QEMU has more.
 const FETCH_BITS: u32 = 48;

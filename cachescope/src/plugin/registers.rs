@@ -15,10 +15,13 @@ unsafe extern "C" {
     fn g_byte_array_set_size(array: *mut GByteArray, length: c_uint) -> *mut GByteArray;
 }
 
+use super::target::Target;
+
 /// The registers that the plugin reads. All CPUs have them under the same handles.
 pub struct Registers {
-    cpsr: *mut qemu_plugin_register,
-    /// x0 to x30.
+    /// On AArch64.
+    cpsr: Option<*mut qemu_plugin_register>,
+    /// x0 to x30; on x86-64 rax and rcx.
     x: Vec<*mut qemu_plugin_register>,
     buffer: *mut GByteArray,
 }
@@ -28,7 +31,7 @@ impl Registers {
     ///
     /// # Safety
     /// In the thread of a CPU.
-    pub unsafe fn find() -> Result<Self, String> {
+    pub unsafe fn find(target: Target) -> Result<Self, String> {
         // SAFETY: in the thread of a CPU. The array holds descriptors with names
         // that live as long as QEMU does; it is freed once and not used after.
         unsafe {
@@ -45,8 +48,15 @@ impl Registers {
                     .find(|register| CStr::from_ptr(register.name).to_bytes() == name.as_bytes());
                 found.map(|register| register.handle).ok_or(name)
             };
-            let cpsr = handle("cpsr".into());
-            let x: Result<_, _> = (0..31).map(|number| handle(format!("x{number}"))).collect();
+            let (cpsr, x): (_, Result<_, _>) = match target {
+                Target::Aarch64 => {
+                    let x = (0..31).map(|number| handle(format!("x{number}")));
+                    (Some(handle("cpsr".into())).transpose(), x.collect())
+                }
+                Target::X86 => {
+                    (Ok(None), ["rax", "rcx"].map(String::from).map(handle).into_iter().collect())
+                }
+            };
             if !array.is_null() {
                 g_array_free(array, 1);
             }
@@ -55,16 +65,16 @@ impl Registers {
         }
     }
 
-    /// Exception level, 0 to 3.
+    /// Exception level, 0 to 3; `None` also where there is none.
     ///
     /// # Safety
     /// In the thread of a CPU, in a callback.
     pub unsafe fn level(&mut self) -> Option<u64> {
         // SAFETY: as the caller promises.
-        unsafe { self.read(self.cpsr) }.map(|cpsr| cpsr >> 2 & 3)
+        unsafe { self.read(self.cpsr?) }.map(|cpsr| cpsr >> 2 & 3)
     }
 
-    /// General register `number`; 31 is the zero register.
+    /// General register `number` of those that the plugin reads; on AArch64, 31 is the zero register.
     ///
     /// # Safety
     /// In the thread of a CPU, in a callback that may read registers.

@@ -16,7 +16,7 @@ use qemu_plugin_sys::{
 };
 
 use super::payload::{self, Operation};
-use super::physical::{PAGE_MASK, Physical};
+use super::physical::{PAGE_MASK, Physical, Walk};
 use super::{
     fail, on_access, on_block, on_counter, on_fetch, on_look, on_mark, on_operation, on_space,
     on_wait, state,
@@ -25,7 +25,7 @@ use super::{
 /// Exception level of hypervisors: EL2.
 const HYPERVISOR_LEVEL: u64 = 2;
 
-const NO_REGISTERS: qemu_plugin_cb_flags = qemu_plugin_cb_flags::QEMU_PLUGIN_CB_NO_REGS;
+pub const NO_REGISTERS: qemu_plugin_cb_flags = qemu_plugin_cb_flags::QEMU_PLUGIN_CB_NO_REGS;
 const READ_REGISTERS: qemu_plugin_cb_flags = qemu_plugin_cb_flags::QEMU_PLUGIN_CB_R_REGS;
 
 /// An instruction of the block.
@@ -50,7 +50,11 @@ pub unsafe extern "C" fn on_translate(_: qemu_plugin_id_t, block: *mut qemu_plug
     let mark_level = *state.mark_level.get_or_insert(level.min(HYPERVISOR_LEVEL));
     // SAFETY: QEMU passes a block that is valid during the callback.
     let instructions = unsafe { instructions(block) };
-    let operations = state.physical.is_some();
+    let walk = match &state.physical {
+        Some(Physical::Aarch64(walk)) => Some(walk),
+        _ => None,
+    };
+    let operations = walk.is_some();
     let waits = state.machine.options().time == GuestTime::Model;
     let next_reported = |from: usize| {
         let rest = instructions.iter().skip(from);
@@ -68,11 +72,11 @@ pub unsafe extern "C" fn on_translate(_: qemu_plugin_id_t, block: *mut qemu_plug
         let data = payload::from_block(entered);
         qemu_plugin_register_vcpu_tb_exec_cb(block, Some(on_block), NO_REGISTERS, data);
     }
-    if let Some(physical) = &state.physical
+    if let Some(walk) = walk
         && state.machine.options().fetch
     {
         // SAFETY: a valid block with these instructions.
-        unsafe { report_fetches(block, &instructions, physical, state.machine.line_mask()) };
+        unsafe { report_fetches(block, &instructions, walk, state.machine.line_mask()) };
     }
     for (at, it) in instructions.iter().enumerate() {
         let position = Position { at: at as u32, next: next_reported(at + 1) };
@@ -139,7 +143,7 @@ unsafe fn word(instruction: *const qemu_plugin_insn) -> u32 {
 
 /// # Safety
 /// The instruction belongs to a block that is being translated.
-unsafe fn report_accesses(instruction: *mut qemu_plugin_insn, position: Position) {
+pub unsafe fn report_accesses(instruction: *mut qemu_plugin_insn, position: Position) {
     let (data, both) = (payload::from_position(position), qemu_plugin_mem_rw::QEMU_PLUGIN_MEM_RW);
     // SAFETY: as the caller promises; the callback takes what `payload` packs.
     // QEMU calls it only where memory is accessed.
@@ -153,7 +157,7 @@ unsafe fn report_accesses(instruction: *mut qemu_plugin_insn, position: Position
 /// # Safety
 /// The instruction belongs to a block that is being translated, and the callback
 /// takes this data.
-unsafe fn report(
+pub unsafe fn report(
     instruction: *mut qemu_plugin_insn,
     callback: unsafe extern "C" fn(c_uint, *mut c_void),
     data: *mut c_void,
@@ -172,7 +176,7 @@ unsafe fn report(
 unsafe fn report_fetches(
     block: *mut qemu_plugin_tb,
     instructions: &[Instruction],
-    physical: &Physical,
+    physical: &Walk,
     line_mask: u64,
 ) {
     // SAFETY: as the caller promises.

@@ -58,7 +58,13 @@ pub fn run(options: &RunOptions, format: Format) -> Result<Status, Failure> {
             match (prepared, signals.caught()) {
                 // Whatever it made is gone.
                 (_, Some(signal)) => Ok(Status::Signal(signal)),
-                (prepared, None) => follow(prepared?, &system, None, sockets, &signals, format),
+                (prepared, None) => {
+                    let prepared = match options.tell_frames {
+                        true => prepared?.telling_frames(),
+                        false => prepared?,
+                    };
+                    follow(prepared, &system, None, sockets, &signals, format)
+                }
             }
         }
     }

@@ -12,6 +12,7 @@ mod requests;
 mod restart;
 mod ring;
 mod shared;
+mod told;
 
 use std::collections::VecDeque;
 use std::panic::{self, AssertUnwindSafe};
@@ -41,6 +42,7 @@ pub use records::Records;
 use requests::Requests;
 use restart::{Original, Renewal, Restarter};
 use shared::Shared;
+use told::Told;
 pub use vmm::{Error, Event};
 
 /// Ticks of the clock in a second: nanoseconds.
@@ -192,6 +194,7 @@ pub struct Prepared {
     audit: Option<Audit>,
     /// The extra colours of each VM.
     requests: Arc<[Option<Requests>]>,
+    tells_frames: bool,
 }
 
 impl Prepared {
@@ -228,13 +231,20 @@ impl Prepared {
         };
         let vms = guests.into_iter().enumerate().map(make).collect::<Result<_, Error>>()?;
         let (limits, scale) = (None, Scale::measure());
-        Ok(Self { kvm, vms, pcpus, sharing, limits, scale, claims, audit, requests })
+        let tells_frames = false;
+        Ok(Self { kvm, vms, pcpus, sharing, limits, scale, claims, audit, requests, tells_frames })
     }
 
     /// Holds VMs to limits of memory accesses.
     #[must_use]
     pub fn with_limits(self, limits: Option<Limits>) -> Self {
         Self { limits, ..self }
+    }
+
+    /// Tells a model of the host's caches, where QEMU has one, the frames of all VMs before they start.
+    #[must_use]
+    pub fn telling_frames(self) -> Self {
+        Self { tells_frames: true, ..self }
     }
 
     /// Starts the VMs. `schedulers` makes the scheduler of each PCPU, when it is known at which time the first period of all
@@ -304,6 +314,9 @@ impl Prepared {
         if let Some(mut audit) = self.audit.take() {
             audit.check()?;
             running.auditor = Some(Auditor::start(audit)?);
+        }
+        if self.tells_frames {
+            running.told = Some(Told::tell(self.vms.iter().map(|(_, _, memory)| memory))?);
         }
         // Only now: a VM has all of its VCPUs, or none of them runs. To make them takes longer than the time that is left until
         // the servers start.
@@ -419,6 +432,8 @@ pub struct Running {
     restarter: Option<Restarter>,
     /// Looks at the frames of VMs with colours.
     auditor: Option<Auditor>,
+    /// Knows which frames of VMs were told.
+    told: Option<Told>,
     // What follows is given back when no thread runs VCPUs any more.
     claims: Vec<Claim>,
     elsewhere: Option<Elsewhere>,
@@ -445,6 +460,7 @@ impl Running {
             records: Vec::new(),
             restarter: None,
             auditor: None,
+            told: None,
             claims: Vec::new(),
             elsewhere: None,
             locked: None,
@@ -457,7 +473,7 @@ impl Running {
         loop {
             // Looked at first: what was told before the end is told.
             let is_over = self.shared.all_have_left();
-            if let Some(news) = self.told() {
+            if let Some(news) = self.heard() {
                 return Next::News(news);
             }
             if is_over {
@@ -472,7 +488,7 @@ impl Running {
     }
 
     /// Takes news of one of the PCPUs, each in its turn.
-    fn told(&mut self) -> Option<News> {
+    fn heard(&mut self) -> Option<News> {
         for _ in 0..self.listeners.len() {
             let news = self.listeners.front_mut()?.next();
             self.listeners.rotate_left(1);
@@ -499,6 +515,11 @@ impl Running {
     /// Returns why the VMs were stopped, if the thread of a PCPU has failed.
     pub fn failure(&self) -> Option<&str> {
         self.shared.failure()
+    }
+
+    /// Returns why what was told of the frames of VMs is not true any more, if so.
+    pub fn untrue(&self) -> Option<String> {
+        self.told.as_ref().and_then(Told::untrue)
     }
 
     /// Takes the trace of each PCPU, in their order. There is none the second time.

@@ -71,6 +71,12 @@ impl<'a> OnKvm<'a> {
 }
 
 impl OnKvm<'_> {
+    /// Tells a model of the host's caches, where QEMU has one, the frames of all VMs before they start.
+    #[must_use]
+    pub fn telling_frames(self) -> Self {
+        Self { host: self.host.telling_frames(), ..self }
+    }
+
     /// Returns the findings about the frames of VMs with colours, when the run is over.
     pub(crate) fn colors(&self) -> Option<Colors> {
         self.host.findings().map(|it| Colors::new(self.system, it))

@@ -43,6 +43,7 @@ pub use sys::candidates::{Candidates, PAGE};
 pub use sys::memory::Memory;
 pub use sys::movable::{Frame, Movable};
 pub use sys::pins::Pins;
+pub use sys::told::{tell_all, tell_page};
 pub use system_calls::SystemCalls;
 pub use vcpu::{Exit, Vcpu};
 pub use vm::{Kvm, Start, Vm, VmMemory};

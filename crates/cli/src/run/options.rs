@@ -107,6 +107,9 @@ pub struct RunOptions {
     /// Image of the hypervisor [default: what BULKHEAD_HYPERVISOR names, or build/hypervisor.elf in this folder or in one above it]
     #[arg(long, value_name = "ELF")]
     pub hypervisor: Option<PathBuf>,
+    /// Tell cachescope, in a host that QEMU emulates, which frames are the VMs' (`cargo xtask host-x86 --cachescope`)
+    #[arg(long, hide = true)]
+    pub tell_frames: bool,
     /// Pass this argument to QEMU; may be given several times
     #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
     pub qemu_arg: Vec<String>,
@@ -122,6 +125,10 @@ impl RunOptions {
             ("hypervisor", self.hypervisor.is_some()),
             ("qemu-arg", !self.qemu_arg.is_empty()),
         ];
+        if self.tell_frames && self.on == On::Qemu {
+            let text = "`--tell-frames` has a meaning with `--on kvm` only\nhelp: remove it";
+            return Err(Failure::new("usage", text));
+        }
         self.on.refuse(&only)
     }
 }

@@ -65,6 +65,12 @@ impl Host {
         Ok(Self { prepared: Some(prepared), findings: Shown::default() })
     }
 
+    /// Tells a model of the host's caches, where QEMU has one, the frames of all VMs before they start.
+    pub fn telling_frames(self) -> Self {
+        let prepared = self.prepared.map(host_machine::Prepared::telling_frames);
+        Self { prepared, ..self }
+    }
+
     /// Returns the findings about the frames of VMs with colours, when the VMs have ended.
     pub fn findings(&self) -> Option<Findings> {
         self.findings.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -245,7 +251,7 @@ impl Session {
     fn outcome(mut self) -> Outcome {
         let findings = self.running.take_findings();
         *self.findings.lock().unwrap_or_else(PoisonError::into_inner) = findings;
-        let failure = self.running.failure();
+        let failure = self.running.failure().map(String::from).or_else(|| self.running.untrue());
         let exit = match failure {
             Some(_) => Exit::Code(1),
             None if self.timed_out => Exit::TimedOut,
@@ -256,7 +262,7 @@ impl Session {
             log: String::new(),
             log_file: None,
             log_error: self.log.end().error(),
-            stderr: failure.unwrap_or_default().into(),
+            stderr: failure.unwrap_or_default(),
             elapsed: self.start.elapsed(),
         }
     }

@@ -8,6 +8,7 @@ pub mod movable;
 pub mod pins;
 pub mod refused;
 pub mod thread;
+pub mod told;
 
 use std::mem;
 use std::os::fd::AsRawFd;

@@ -101,6 +101,7 @@ pub fn mark(value: u64) {
     }
     block::set_mark(written % MARKS_MAX, [counter::now(), value]);
     block::set_word(MARKS_WORD, written + 1);
+    cpu::show(value);
 }
 
 /// Resets the VM, which starts again if its description says so.
