@@ -2,12 +2,18 @@
 //!
 //! The guests of `systems/bench-kvm.toml` say in marks when their processor came and went: `rt-busy` with `busy.gap_ns`.
 
+mod budgets;
 mod coloring;
 
+use std::collections::BTreeMap;
 use std::fs;
 
+use abi::hypercall::MARK_CALL;
+use abi::kvm::Call;
 use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
 use linux_guest::file;
+use serde_json::{Value, json};
 use trace::{Event, JobMark, Source, Step, TraceFile, VcpuId};
 
 use crate::host_x86::{self, LIMIT_S, Run};
@@ -22,10 +28,10 @@ const OFFSETS: [i64; 3] = [50_150_000, 50_850_000, 51_700_000];
 const PERIOD: i64 = 2_030_000;
 /// Number of bits of the clock in values of marks of `rt-busy`.
 const CLOCK_BITS: u32 = 40;
-/// The task with a critical section, and the execution time of its jobs.
-const LATE: (u8, i64) = (2, 20_000);
 /// The limit for gaps between two VCPUs, and for what an execution takes beyond its budget.
 const SWITCH_MAX: i64 = 12_000;
+/// The limit for most calls about resources.
+const LOCK_MAX: i64 = 6_000;
 /// Fewer numbers than this mean that the measurement is wrong.
 const LEAST: usize = 100;
 
@@ -43,16 +49,40 @@ struct Costs {
     /// Times from the one at which a VCPU wanted to wake up to its first mark, beside a VCPU that ran and on an idle CPU.
     wakes_busy: Vec<i64>,
     wakes_idle: Vec<i64>,
-    /// The mean of the two calls at the ends of a critical section.
-    locks: Vec<i64>,
+    /// Calls, as the guest measured them: those of the first critical section of a job, and those of the second one.
+    calls: BTreeMap<(u8, usize), Vec<i64>>,
+}
+
+/// Options of the command.
+#[derive(Args)]
+pub struct Options {
+    /// Print the figures as JSON.
+    #[arg(long, conflicts_with = "budgets")]
+    json: bool,
+    /// Measure instead by how much VCPUs exceed their budgets in 100,000 periods (minutes).
+    #[arg(long)]
+    budgets: bool,
 }
 
 /// Runs the system, and prints the costs.
-pub fn run(workspace: &Workspace) -> Result<()> {
-    let path = workspace.build("bench-kvm.trace");
+pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
+    if options.budgets {
+        let trace = traced(workspace, budgets::SYSTEM, "bench-kvm-budgets.trace")?;
+        budgets::print(&trace, &turns(&trace))?;
+        return Ok(trace.check()?);
+    }
+    let trace = traced(workspace, SYSTEM, "bench-kvm.trace")?;
+    let costs = costs(&turns(&trace), trace.zero());
+    trace.check()?;
+    print(&rows(costs)?, &coloring::measure(workspace)?, options.json)
+}
+
+/// Runs a system, and reads its trace, which stays in a file.
+fn traced(workspace: &Workspace, system: &str, name: &str) -> Result<TraceFile> {
+    let path = workspace.build(name);
     let options = host_x86::Options {
         cache: Default::default(),
-        file: workspace.root().join(SYSTEM),
+        file: workspace.root().join(system),
         trace: Some(path.clone()),
         json: false,
         limit: LIMIT_S,
@@ -68,11 +98,7 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     let bytes = results.take("trace").context("the run left no trace")?;
     file::write_if_changed(&path, &bytes)?;
     let file = fs::File::open(&path)?;
-    let trace = TraceFile::new(file).with_context(|| format!("cannot read {}", path.display()))?;
-    let costs = costs(&turns(&trace), trace.zero());
-    trace.check()?;
-    print(costs)?;
-    coloring::run(workspace)
+    TraceFile::new(file).with_context(|| format!("cannot read {}", path.display()))
 }
 
 /// The activity of a VCPU while it had the CPU.
@@ -154,7 +180,12 @@ fn costs(turns: &[Turn], zero: u64) -> Costs {
         {
             costs.overruns.push(turn.until - end);
         }
-        costs.locks.extend(section(turn));
+        let mut seen = BTreeMap::<u8, usize>::new();
+        for (call, duration) in calls(turn) {
+            let count = seen.entry(call).or_default();
+            costs.calls.entry((call, *count)).or_default().push(duration);
+            *count += 1;
+        }
         let Some(&(first, value)) = turn.marks.first() else { continue };
         if let Some(JobMark { step: Step::Release, task, job }) = JobMark::from_value(value)
             && turn.vcpu.vm == WAKER
@@ -186,56 +217,115 @@ fn costs(turns: &[Turn], zero: u64) -> Costs {
     costs
 }
 
-/// Returns the cost of a call at an end of the critical section of a job, if the whole job is in the turn.
-fn section(turn: &Turn) -> Option<i64> {
-    let (task, executes) = LATE;
-    let time = |step: Step| {
-        let is_it = |(_, value): &&(i64, u64)| {
-            JobMark::from_value(*value).is_some_and(|it| it.step == step && it.task == task)
-        };
-        turn.marks.iter().find(is_it).map(|(time, _)| *time).filter(|_| turn.vcpu.vm == WAKER)
-    };
-    Some((time(Step::Finish)? - time(Step::Start)? - executes) / 2)
+/// The calls that the waking VCPU measured in a turn, and how long they took.
+fn calls(turn: &Turn) -> impl Iterator<Item = (u8, i64)> {
+    let marks = turn.marks.iter().filter(|_| turn.vcpu.vm == WAKER).map(|(_, value)| *value);
+    let calls = marks.filter(|value| value >> 40 == u64::from(MARK_CALL));
+    calls.map(|value| ((value >> 32) as u8, i64::from(value as u32)))
 }
 
-/// Prints a table; an error if something costs more than it may.
-fn print(costs: Costs) -> Result<()> {
-    let none = i64::MAX;
+/// A row of the table.
+struct Row {
+    key: &'static str,
+    what: &'static str,
+    numbers: Vec<i64>,
+    /// The limit of the median, and of the 99th percentile.
+    limits: [Option<i64>; 2],
+}
+
+/// The rows of the table, with sorted numbers.
+fn rows(mut costs: Costs) -> Result<Vec<Row>> {
+    let mut call = |(call, section)| costs.calls.remove(&(call as u8, section)).unwrap_or_default();
+    let calls =
+        [(Call::Marks, 1), (Call::Open, 1), (Call::Lock, 1), (Call::Unlock, 1), (Call::Lock, 0)];
+    let [nothing, opens, locks, unlocks, first_locks] = calls.map(&mut call);
+    let (most, switch, free) = ([Some(LOCK_MAX), None], [None, Some(SWITCH_MAX)], [None, None]);
     let rows = [
-        ("gap between two VCPUs, a budget ends", costs.budget_ends, SWITCH_MAX),
-        ("gap between two VCPUs, one wakes up and preempts the other", costs.preempts, SWITCH_MAX),
-        ("gap between two VCPUs, one blocks", costs.blocks, SWITCH_MAX),
-        ("execution beyond the budget", costs.overruns, SWITCH_MAX),
-        ("call that locks or unlocks a resource", costs.locks, none),
-        ("wake-up latency beside a VCPU that runs", costs.wakes_busy, none),
-        ("wake-up latency on an idle CPU", costs.wakes_idle, none),
+        ("budget_ends", "gap between two VCPUs, a budget ends", costs.budget_ends, switch),
+        (
+            "preempts",
+            "gap between two VCPUs, one wakes up and preempts the other",
+            costs.preempts,
+            switch,
+        ),
+        ("blocks", "gap between two VCPUs, one blocks", costs.blocks, switch),
+        ("overruns", "execution beyond the budget", costs.overruns, switch),
+        ("call", "call that does nothing", nothing, free),
+        ("lock_open", "call that opens a resource another time", opens, free),
+        ("lock", "call that locks a resource, uncontended", locks, most),
+        ("unlock", "call that releases a resource, uncontended", unlocks, most),
+        ("lock_alarm", "... that locks one, and sets the alarm for the section", first_locks, free),
+        ("wakes_busy", "wake-up latency beside a VCPU that runs", costs.wakes_busy, free),
+        ("wakes_idle", "wake-up latency on an idle CPU", costs.wakes_idle, free),
     ];
-    println!("instructions{:52}times     min     p50     p99     max  limit of p99", "");
-    let mut beyond = Vec::new();
-    for (what, mut numbers, limit) in rows {
+    let row = |(key, what, mut numbers, limits): (_, _, Vec<i64>, _)| {
         ensure!(numbers.len() >= LEAST, "{what}: measured {} times only", numbers.len());
         numbers.sort_unstable();
-        let part = |part: usize| numbers[(numbers.len() - 1) * part / 1000];
-        let p99 = part(990);
-        let shown = if limit == none { String::new() } else { limit.to_string() };
-        let line = format!(
-            "{what:63}{:6}{:8}{:8}{p99:8}{:8}{shown:>14}",
-            numbers.len(),
-            part(0),
-            part(500),
-            part(1000)
-        );
-        println!("{}", line.trim_end());
-        if p99 > limit {
-            beyond.push(what);
-        }
+        Ok(Row { key, what, numbers, limits })
+    };
+    rows.into_iter().map(row).collect()
+}
+
+impl Row {
+    /// The number above which no more than the rest is, of 1,000 parts.
+    fn part(&self, part: usize) -> i64 {
+        self.numbers[(self.numbers.len() - 1) * part / 1000]
     }
+
+    fn is_within_limits(&self) -> bool {
+        let [median, p99] = self.limits;
+        median.is_none_or(|limit| self.part(500) <= limit)
+            && p99.is_none_or(|limit| self.part(990) <= limit)
+    }
+
+    fn line(&self) -> String {
+        let limit = match self.limits {
+            [Some(limit), _] => format!("p50 {limit}"),
+            [None, Some(limit)] => format!("p99 {limit}"),
+            [None, None] => String::new(),
+        };
+        let [least, median, p99, most] = [0, 500, 990, 1000].map(|part| self.part(part));
+        let times = self.numbers.len();
+        let line =
+            format!("{:60}{times:6}{least:8}{median:8}{p99:8}{most:8}{limit:>12}", self.what);
+        line.trim_end().to_owned()
+    }
+
+    fn json(&self) -> Value {
+        let [least, median, p99, most] = [0, 500, 990, 1000].map(|part| self.part(part));
+        json!({
+            "key": self.key,
+            "what": self.what,
+            "times": self.numbers.len(),
+            "min": least,
+            "median": median,
+            "p99": p99,
+            "max": most,
+            "within_limits": self.is_within_limits(),
+        })
+    }
+}
+
+/// Prints tables, or JSON; an error if something costs more than it may.
+fn print(rows: &[Row], requests: &coloring::Requests, as_json: bool) -> Result<()> {
+    if as_json {
+        let figures: Vec<_> = rows.iter().map(Row::json).chain(requests.json()).collect();
+        println!("{:#}", json!({ "figures": figures }));
+    } else {
+        println!("instructions{:49}times     min     p50     p99     max       limit", "");
+        rows.iter().for_each(|row| println!("{}", row.line()));
+        println!("\n{}", requests.table());
+    }
+    let beyond = rows.iter().filter(|row| !row.is_within_limits()).map(|row| row.what.to_owned());
+    let beyond: Vec<String> = beyond.chain(requests.beyond()).collect();
     ensure!(beyond.is_empty(), "above the limit: {}", beyond.join("; "));
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
+    use abi::hypercall::mark;
+
     use super::*;
 
     fn turn(vm: u8, from: i64, until: i64, marks: &[(i64, u64)]) -> Turn {
@@ -268,11 +358,14 @@ mod tests {
     }
 
     #[test]
-    fn calls_take_what_a_job_with_a_section_takes_longer() {
-        let mark = |step| JobMark { step, task: LATE.0, job: 2 }.value();
-        let marks = [(1_000, mark(Step::Start)), (31_000, mark(Step::Finish))];
-        let costs = costs(&[turn(WAKER, 900, 40_000, &marks)], 0);
-        assert_eq!(costs.locks, [5_000]);
+    fn calls_take_what_the_guest_says() {
+        let [lock, unlock] = [Call::Lock as u8, Call::Unlock as u8];
+        let marks = [(lock, 5_000), (unlock, 4_000), (lock, 6_000)];
+        let marks = marks.map(|(call, ticks)| (1_000, mark(MARK_CALL, call, ticks)));
+        let costs = costs(&[turn(WAKER, 900, 40_000, &marks), turn(1, 0, 9, &marks)], 0);
+        let [first, second] = [0, 1].map(|section| (lock, section));
+        let expected = [(first, vec![5_000]), (second, vec![6_000]), ((unlock, 0), vec![4_000])];
+        assert_eq!(costs.calls, expected.into());
     }
 
     #[test]

@@ -28,8 +28,8 @@ const PROGRAM_VARIABLE: &str = "BULKHEAD_QEMU_X86";
 const PROGRAM: &str = "qemu-system-x86_64";
 /// TCG emulates AMD's virtualisation (SVM) with nested paging; random numbers would make runs differ.
 const CPU: &str = "EPYC,+svm,+npt,-rdrand,-rdseed";
-/// CPU 0 is for Linux, CPU 1 is PCPU 0 of `linux-kvm`.
-const CPUS: u32 = 2;
+/// CPU 0 is for Linux, CPU 1 is PCPU 0 of `linux-kvm`, and so on.
+const CPUS_LEAST: u32 = 2;
 const MEMORY_BYTES: u64 = 1 << 30;
 /// The time-stamp counter is trusted, because under `-icount` it is exact. Messages below warnings would cost time.
 const KERNEL: &str = "console=ttyS0 panic=-1 loglevel=4 tsc=reliable";
@@ -53,7 +53,7 @@ Examples:
 Output and exit status are those of `bulkhead run --on kvm FILE OPTIONS`; 2 also if the host does not run, 128 + n: ended by
 signal n.")]
 pub struct Options {
-    /// Description (.toml) of a system on the platform `linux-kvm`, with VCPUs on PCPU 0.
+    /// Description (.toml) of a system on the platform `linux-kvm`: the host has a CPU for each PCPU up to the last one with VCPUs.
     pub file: PathBuf,
     /// Record what the scheduler does in this file, for `bulkhead trace`.
     #[arg(long, value_name = "FILE")]
@@ -152,11 +152,14 @@ pub fn results(workspace: &Workspace, options: &Options) -> Result<Run> {
     let scratch = tempfile::tempdir().context("cannot make a folder")?;
     let [disk, port, log] = ["initrd", "results", "console"].map(|name| scratch.path().join(name));
     let mut bytes = file::read(&initrd)?;
-    let system = described(options)?;
-    bytes.extend(job(options, &system)?);
-    let more = options.cache.arguments(workspace, &system)?;
+    let path = options.file.canonicalize();
+    let path = path.with_context(|| format!("cannot read {}", options.file.display()))?;
+    let described = System::load(&path).map_err(|errors| anyhow::anyhow!("{errors}"))?;
+    bytes.extend(job(&path, &described, options)?);
+    let more = options.cache.arguments(workspace, &described)?;
     file::write_if_changed(&disk, &bytes)?;
-    let outcome = match boot(&kernel, &disk, &port, &log, more, options, &signals)? {
+    let machine = (cpus(&described), more);
+    let outcome = match boot(&kernel, &disk, &port, &log, machine, options, &signals)? {
         Ended::Itself(outcome) => outcome,
         Ended::Signal(signal) => return Ok(Run::Signal(signal)),
     };
@@ -177,19 +180,10 @@ pub fn results(workspace: &Workspace, options: &Options) -> Result<Run> {
     })
 }
 
-/// Reads the description.
-fn described(options: &Options) -> Result<System> {
-    let path = options.file.canonicalize();
-    let path = path.with_context(|| format!("cannot read {}", options.file.display()))?;
-    System::load(&path).map_err(|errors| anyhow::anyhow!("{errors}"))
-}
-
 /// Returns the job that the host runs, and the files that it needs: the description and the guests, where they are here.
-fn job(options: &Options, described: &System) -> Result<Vec<u8>> {
-    let path = options.file.canonicalize();
-    let path = path.with_context(|| format!("cannot read {}", options.file.display()))?;
+fn job(path: &Path, described: &System, options: &Options) -> Result<Vec<u8>> {
     let folder = path.parent().context("a file is in a folder")?;
-    let mut names = vec![path.clone()];
+    let mut names = vec![path.to_owned()];
     for boot in described.vms.iter().map(|vm| &vm.boot) {
         names.extend(
             std::iter::once(&boot.kernel).chain(&boot.initrd).map(|it| folder.join(&it.value)),
@@ -230,6 +224,13 @@ fn job(options: &Options, described: &System) -> Result<Vec<u8>> {
     host::job(&script, files)
 }
 
+/// Returns the number of CPUs of a host for the system: one is for Linux.
+fn cpus(described: &System) -> u32 {
+    let vcpus = described.vms.iter().flat_map(|vm| &vm.vcpus);
+    let last = vcpus.filter_map(|vcpu| u32::try_from(vcpu.pcpu.as_ref()?.value).ok()).max();
+    last.map_or(CPUS_LEAST, |last| last.saturating_add(2))
+}
+
 /// An absolute path without `..`, by its text alone: the host has neither links nor the folders in between.
 fn plain(path: &Path) -> Result<String> {
     let mut plain = PathBuf::new();
@@ -265,14 +266,14 @@ fn boot(
     disk: &Path,
     port: &Path,
     log: &Path,
-    more: Vec<String>,
+    (cpus, more): (u32, Vec<String>),
     options: &Options,
     signals: &AtomicUsize,
 ) -> Result<Ended> {
     let board = Board {
         machine: "q35".into(),
         cpu: Some(CPU.into()),
-        cpus: Some(CPUS),
+        cpus: Some(cpus),
         memory_bytes: Some(MEMORY_BYTES),
     };
     // A comma in a file name would end it.

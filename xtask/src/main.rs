@@ -36,7 +36,7 @@ enum Task {
     /// Count the EL2 instructions of every exit path in QEMU; fail above a limit.
     BenchExits(bench_exits::Options),
     /// Measure what VCPUs under KVM cost each other in the emulated x86 host, in instructions; fail above a limit.
-    BenchHostX86,
+    BenchHostX86(bench_host_x86::Options),
     /// Build the hypervisor, the bare-metal guests and the files of the Linux guest into build/.
     Build {
         /// Build only these parts.
@@ -109,7 +109,7 @@ fn run(task: Task) -> Result<()> {
     let workspace = Workspace::find()?;
     match task {
         Task::BenchExits(options) => bench_exits::run(&workspace, &options),
-        Task::BenchHostX86 => bench_host_x86::run(&workspace),
+        Task::BenchHostX86(options) => bench_host_x86::run(&workspace, &options),
         Task::Build { parts } => build::run(&workspace, &parts),
         Task::Fuzz { seconds } => fuzz::run(&workspace, seconds),
         Task::Guest { folder, output } => guest::run(&workspace, &folder, output),

@@ -138,6 +138,9 @@ pub const MARK_RELEASE: u8 = 1;
 pub const MARK_START: u8 = 2;
 /// The event in a mark: a job has finished.
 pub const MARK_FINISH: u8 = 3;
+/// The event in a mark under Linux/KVM: a call took so many ticks of the guest's clock (in the place of the job). The place of the
+/// task has the number of the [`Call`](crate::kvm::Call).
+pub const MARK_CALL: u8 = 4;
 
 /// Returns the mark for an event of a job of a task.
 pub const fn mark(event: u8, task: u8, job: u32) -> u64 {

@@ -19,6 +19,9 @@ pub fn now() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// A guest that goes on keeps its clock for this time, within which Linux changes the speed of its own by up to 5 us.
+const FRESH_NS: u64 = 10_000_000;
+
 /// The speed of the time-stamp counter.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Scale(u64);
@@ -31,6 +34,13 @@ impl Scale {
         let (later, end) = pair();
         let ticks = u128::from(later.saturating_sub(counter)).max(1);
         Self(((u128::from(end - time) << 32) / ticks) as u64)
+    }
+
+    /// Returns the words at [`abi::kvm::CLOCK_WORD`], as of now; `None` if those with this value of the counter are still good.
+    pub fn renewed(self, counter: u64) -> Option<[u64; 3]> {
+        let ticks = sys::time_stamp().wrapping_sub(counter);
+        let passed = (u128::from(ticks) * u128::from(self.0)) >> 32;
+        (passed > u128::from(FRESH_NS)).then(|| self.clock())
     }
 
     /// Returns the words at [`abi::kvm::CLOCK_WORD`], as of now.
@@ -86,6 +96,16 @@ mod tests {
         assert_eq!(looked(&looks, 0), (8_205, 8_205));
         // Always: then the best one.
         assert_eq!(looked(&[[0, 1, 5_000]], 50), (2_500, 1));
+    }
+
+    #[test]
+    fn a_clock_is_good_for_a_while() {
+        let scale = Scale::measure();
+        let [counter, ..] = scale.clock();
+        assert_eq!(scale.renewed(counter), None);
+        std::thread::sleep(Duration::from_nanos(FRESH_NS + 1_000_000));
+        assert!(scale.renewed(counter).is_some_and(|[later, ..]| later > counter));
+        assert!(scale.renewed(0).is_some(), "there was none yet");
     }
 
     #[test]

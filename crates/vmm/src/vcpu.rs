@@ -46,6 +46,8 @@ pub struct Vcpu {
     /// Offset of its block in RAM.
     block: u64,
     marks_read: u64,
+    /// The value of the counter in the clock that the guest has.
+    counter: u64,
     /// The number that the guest sees in [`GRANTS_WORD`], unless it has written there itself.
     grants: u64,
     /// The machine of a Linux, which has no block.
@@ -54,7 +56,7 @@ pub struct Vcpu {
 
 impl Vcpu {
     pub(crate) fn new(fd: VcpuFd, tables: Memory, ram: Memory, block: u64) -> Self {
-        Self { fd, _tables: tables, ram, block, marks_read: 0, grants: 0, linux: None }
+        Self { fd, _tables: tables, ram, block, marks_read: 0, counter: 0, grants: 0, linux: None }
     }
 
     /// Makes the VCPU of a Linux.
@@ -92,8 +94,11 @@ impl Vcpu {
         if let Some(linux) = &mut self.linux {
             return linux.run(&mut self.fd);
         }
-        for (number, value) in scale.clock().into_iter().enumerate() {
-            self.set_word(CLOCK_WORD + number, value);
+        if let Some(clock) = scale.renewed(self.counter) {
+            self.counter = clock[0];
+            for (number, value) in clock.into_iter().enumerate() {
+                self.set_word(CLOCK_WORD + number, value);
+            }
         }
         match self.fd.run() {
             Ok(VcpuExit::IoOut(PORT, &[a, b, c, d])) => {

@@ -1,6 +1,7 @@
 //! Measures what a request for colours takes: the guest of `systems/bench-kvm-coloring.toml` reads the clock before and after.
 
 use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
 
 use crate::host_x86::{self, LIMIT_S, Run};
 use crate::workspace::Workspace;
@@ -14,9 +15,23 @@ const PAGES: [i64; 3] = [32, 64, 128];
 /// Parts of a thousand by which twice as many additional pages may take more or less than twice the time.
 const LINEAR: i64 = 50;
 
-/// Runs the system, and prints the costs.
-pub fn run(workspace: &Workspace) -> Result<()> {
+/// The kinds of requests: their word in the output of the guest, the key of a page, its name, and the limit for it.
+const KINDS: [(&str, &str, &str, Option<i64>); 3] = [
+    ("move", "color_page_moves", "page that moves to a spare frame", Some(PAGE_MAX)),
+    ("stay", "color_page_stays", "page that stays", None),
+    ("home", "color_page_home", "page that moves home", Some(PAGE_MAX)),
+];
+
+/// The instructions that requests take: for each kind the medians for each number of pages.
+#[derive(Debug)]
+pub struct Requests {
+    times: [[i64; PAGES.len()]; KINDS.len()],
+}
+
+/// Runs the system, and reads what its guest says.
+pub fn measure(workspace: &Workspace) -> Result<Requests> {
     let options = host_x86::Options {
+        cache: Default::default(),
         file: workspace.root().join(SYSTEM),
         trace: None,
         json: false,
@@ -30,35 +45,67 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     let [out, err] = ["stdout", "stderr"].map(|name| results.take(name).unwrap_or_default());
     let said = String::from_utf8_lossy(&[out, err].concat()).into_owned();
     ensure!(results.status == 0, "the run was not well:\n{said}");
-    println!(
-        "{:63}{:>7}{:>9}{:>7}",
-        "instructions of a request for colours", "pages", "p50", "limit"
-    );
-    let mut beyond = Vec::new();
-    for (kind, what, limit) in [
-        ("move", "page that moves to a spare frame", PAGE_MAX),
-        ("stay", "page that stays", i64::MAX),
-        ("home", "page that moves home", PAGE_MAX),
-    ] {
-        let times: Vec<_> =
-            PAGES.iter().map(|pages| median(&said, kind, *pages)).collect::<Result<_>>()?;
-        for (pages, time) in PAGES.iter().zip(&times) {
-            println!("{:63}{pages:7}{time:9}", format!("request, {kind}"));
-        }
-        let [few, more, most] = times[..] else { bail!("there are three numbers of pages") };
-        let each = (most - few) / (PAGES[2] - PAGES[0]);
-        let shown = if limit == i64::MAX { String::new() } else { limit.to_string() };
-        println!("{:63}{:7}{each:9}{shown:>7}", format!("... {what}"), "");
-        if each > limit {
-            beyond.push(format!("{what}: {each}"));
-        }
-        let (first, second) = (more - few, most - more);
-        if limit != i64::MAX && (second - 2 * first).abs() * 1000 > 2 * first * LINEAR {
-            beyond.push(format!("{what}: {first} for 32 pages and {second} for 64 are not linear"));
+    let mut times = [[0; PAGES.len()]; KINDS.len()];
+    for (times, (kind, ..)) in times.iter_mut().zip(KINDS) {
+        for (time, pages) in times.iter_mut().zip(PAGES) {
+            *time = median(&said, kind, pages)?;
         }
     }
-    ensure!(beyond.is_empty(), "above the limit: {}", beyond.join("; "));
-    Ok(())
+    Ok(Requests { times })
+}
+
+/// The instructions for one page more: from the shortest request to the longest one.
+fn each([few, _, most]: [i64; PAGES.len()]) -> i64 {
+    (most - few) / (PAGES[2] - PAGES[0])
+}
+
+/// Returns true if twice as many additional pages take twice the time.
+fn is_linear([few, more, most]: [i64; PAGES.len()]) -> bool {
+    let (first, second) = (more - few, most - more);
+    (second - 2 * first).abs() * 1000 <= 2 * first * LINEAR
+}
+
+impl Requests {
+    /// Returns a table for people.
+    pub fn table(&self) -> String {
+        let row = |what: &str, pages: &str, time: &str, limit: &str| {
+            format!("{what:63}{pages:>7}{time:>9}{limit:>7}").trim_end().to_owned()
+        };
+        let head = "instructions of a request for colours";
+        let mut lines = vec![row(head, "pages", "p50", "limit")];
+        for (times, (kind, _, what, limit)) in self.times.iter().zip(KINDS) {
+            for (pages, time) in PAGES.iter().zip(times) {
+                let what = format!("request, {kind}");
+                lines.push(row(&what, &pages.to_string(), &time.to_string(), ""));
+            }
+            let limit = limit.map(|limit| limit.to_string()).unwrap_or_default();
+            lines.push(row(&format!("... {what}"), "", &each(*times).to_string(), &limit));
+        }
+        lines.join("\n")
+    }
+
+    /// Returns the instructions of a page of each kind, as JSON.
+    pub fn json(&self) -> impl Iterator<Item = Value> {
+        self.times.iter().zip(KINDS).map(|(times, (_, key, what, limit))| {
+            let each = each(*times);
+            let is_within = limit.is_none_or(|limit| each <= limit && is_linear(*times));
+            json!({ "key": key, "what": what, "median": each, "within_limits": is_within })
+        })
+    }
+
+    /// Returns what is above its limit.
+    pub fn beyond(&self) -> Vec<String> {
+        let limited = self.times.iter().zip(KINDS);
+        let limited = limited.filter_map(|(times, (.., what, limit))| Some((times, what, limit?)));
+        let wrong = |(times, what, limit): (&[i64; PAGES.len()], &str, i64)| {
+            let each = each(*times);
+            if each > limit {
+                return Some(format!("{what}: {each}"));
+            }
+            (!is_linear(*times)).then(|| format!("{what}: {times:?} for {PAGES:?} are not linear"))
+        };
+        limited.filter_map(wrong).collect()
+    }
 }
 
 /// Returns the median time of requests of a kind for so many pages.
@@ -73,6 +120,18 @@ fn median(said: &str, kind: &str, pages: i64) -> Result<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn requests_are_judged_by_a_page_and_by_whether_they_are_linear() {
+        let requests = |moves| Requests { times: [moves, [1, 1, 1], [32, 64, 128]] };
+        let beyond = |moves| requests(moves).beyond().join("; ");
+        assert_eq!(beyond([10, 10 + 32 * 28_000, 10 + 96 * 28_000]), "");
+        assert!(beyond([10, 10 + 32 * 28_001, 10 + 96 * 28_001]).contains("28001"));
+        assert!(beyond([10, 20, 50]).contains("not linear"));
+        let requests = requests([10, 20, 50]);
+        let good = requests.json().map(|it| it["within_limits"] == true);
+        assert_eq!(good.collect::<Vec<_>>(), [false, true, true]);
+    }
 
     #[test]
     fn medians_are_those_of_the_kind_and_the_number_of_pages() {

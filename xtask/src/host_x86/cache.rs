@@ -115,7 +115,7 @@ impl Options {
         let prepare = || -> io::Result<PathBuf> {
             fs::create_dir_all(folder)?;
             match fs::remove_file(folder.join(SUMMARY)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
                 _ => folder.canonicalize(),
             }
         };

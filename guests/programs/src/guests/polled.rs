@@ -2,7 +2,9 @@
 //!
 //! Boot arguments are those of `rt-tasks` on AArch64: `task0`, `task1`, ... ([`rt::program`]), of each processor that with the
 //! highest priority first; `tasks.start_ms` (1000): when the first period of tasks without offset begins, from the start of
-//! the first period of all servers; `tasks.ms` (1000): releases end this number of milliseconds after that.
+//! the first period of all servers; `tasks.ms` (1000): releases end this number of milliseconds after that; `tasks.calls`
+//! names a shared resource: marks say how long calls take that get and release resources, and after each release, calls that do
+//! nothing and that open the resource once more.
 //!
 //! `colors0`, `colors1`, ...: extra colours of the VM, for which the task of this number asks before it starts. Each such task has
 //! memory of its own, 32 KiB in these colours, and reads it while it executes.
@@ -18,8 +20,8 @@
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use core::time::Duration;
 
-use abi::hypercall::{Error, LOCK_WAITS};
-use abi::kvm::VCPUS_MAX;
+use abi::hypercall::{Error, LOCK_WAITS, MARK_CALL};
+use abi::kvm::{Call, VCPUS_MAX};
 use policy::color::{ColorSet, ParseColorsError};
 use policy::lock::RESOURCES_MAX;
 use rt::arch::{call, counter, cpu, servers_start};
@@ -191,7 +193,8 @@ fn run_tasks(clock: Clock, start: u64, end: u64) -> Result<TaskSet, Failure> {
         let resource = step.resource.and_then(find).map(|(_, resource)| *resource);
         Some(Part { ticks: step.time.as_nanos() as u64, resource })
     };
-    polled::run(&mut set, part, &mut Here { seen: 0, memory, line: 0 });
+    let measured = arguments::text("tasks.calls");
+    polled::run(&mut set, part, &mut Here { seen: 0, measured, memory, line: 0 });
     Ok(set)
 }
 
@@ -229,10 +232,26 @@ fn resources(
 struct Here {
     /// Grants that it has asked for.
     seen: u64,
+    /// Marks say how long calls take, also those that open this resource.
+    measured: Option<&'static str>,
     /// The memory of tasks with colours.
     memory: [Option<&'static Memory>; TASKS_MAX],
     /// The line that is read next.
     line: usize,
+}
+
+impl Here {
+    /// Calls, and says how long that took.
+    fn call<T>(&self, which: Call, call: impl FnOnce() -> T) -> T {
+        let from = counter::now();
+        let answer = call();
+        let until = counter::now();
+        if self.measured.is_some() {
+            let ticks = u32::try_from(until.saturating_sub(from)).unwrap_or(u32::MAX);
+            call::mark(abi::hypercall::mark(MARK_CALL, which as u8, ticks));
+        }
+        answer
+    }
 }
 
 impl Processor for Here {
@@ -266,7 +285,7 @@ impl Processor for Here {
     fn lock(&mut self, resource: u64, task: usize) -> Asked {
         const WAITS: i64 = LOCK_WAITS as i64;
         const TOO_OFTEN: i64 = Error::TooOften as i64;
-        match call::lock(resource, task) {
+        match self.call(Call::Lock, || call::lock(resource, task)) {
             WAITS => Asked::Waits,
             TOO_OFTEN => Asked::TooEarly,
             error @ ..0 => {
@@ -278,8 +297,12 @@ impl Processor for Here {
     }
 
     fn unlock(&mut self, resource: u64, task: usize) {
-        if let error @ ..0 = call::unlock(resource, task) {
+        if let error @ ..0 = self.call(Call::Unlock, || call::unlock(resource, task)) {
             println!("tasks: unlock refused error={error}");
+        }
+        if let Some(name) = self.measured {
+            self.call(Call::Marks, call::nothing);
+            self.call(Call::Open, || call::open(name));
         }
     }
 

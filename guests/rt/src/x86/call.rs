@@ -64,6 +64,11 @@ pub fn open(name: &str) -> Option<u64> {
     u64::try_from(resource).ok()
 }
 
+/// Calls for nothing.
+pub fn nothing() {
+    call(Call::Marks, 0);
+}
+
 /// A task asks for a resource: the results of [`abi::hypercall::LOCK`].
 pub fn lock(resource: u64, task: usize) -> i64 {
     shared(Call::Lock, resource, task as u64)[0]

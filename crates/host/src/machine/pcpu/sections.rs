@@ -12,6 +12,7 @@ use policy::rate::Rate;
 use policy::time::Instant;
 
 use super::{Locks, Pcpu, State};
+use crate::machine::locks::Told;
 
 /// The critical sections of a VCPU.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +64,7 @@ impl Pcpu {
             Call::Unlock => {
                 let who = Who::new(rank, second).ok_or(Error::Invalid)?;
                 let told = locks.unlock(who, first)?;
-                told.into_iter().for_each(|it| self.context.shared.kick_one(it.0));
+                self.kick(told);
                 (Kind::Unlock, second, first, [0, 0])
             }
             Call::Granted => {
@@ -89,12 +90,20 @@ impl Pcpu {
     ) -> Result<(Kind, u64), Error> {
         self.count_entry(place, now)?;
         let (locked, told) = self.locks().ok_or(Error::Denied)?.lock(who, resource)?;
-        told.into_iter().for_each(|it| self.context.shared.kick_one(it.0));
+        self.kick(told);
         Ok(match locked {
             Locked::Held { orphaned: false } => (Kind::Lock, LOCK_HELD),
             Locked::Held { orphaned: true } => (Kind::Lock, LOCK_ORPHANED),
             Locked::Waits => (Kind::LockWait, LOCK_WAITS),
         })
+    }
+
+    /// Lets a thread look at what it was told. It may be this one, which then looks before a VCPU goes on.
+    fn kick(&mut self, told: Option<Told>) {
+        if let Some(Told(thread)) = told {
+            self.unseen = true;
+            self.context.shared.kick_one(thread);
+        }
     }
 
     /// Counts an entry into a section, if the VCPU may enter one now.
@@ -174,6 +183,7 @@ impl Pcpu {
                         sections.told = false;
                         let rank = sections.rank;
                         self.leave(rank, false);
+                        self.unseen = true;
                     }
                 }
             }
