@@ -64,7 +64,7 @@ fn translate(memory: &Words, cr3: u64, address: u64) -> Result<Option<u64>, ()> 
         }
         if level == 3 || word & 0x80 != 0 {
             let frame = word & ADDRESS & !if level == 3 { 0 } else { 0x1000 };
-            return Ok((frame % size == 0).then_some(frame + address % size / PAGE * PAGE));
+            return Ok(frame.is_multiple_of(size).then_some(frame + address % size / PAGE * PAGE));
         }
         table = word & ADDRESS;
     }
@@ -77,7 +77,7 @@ fn pages_of_all_sizes_are_found_within_the_range() {
     memory.set(0x1000, 0, 0x2000 | LEAF);
     memory.set(0x2000, 1, 5 << 30 | LARGE | LEAF);
     memory.set(0x2000, 2, 0x3000 | LEAF);
-    memory.set(0x3000, 0, 64 * MIB | LARGE | LARGE_ATTRIBUTE | LEAF);
+    memory.set(0x3000, 0, (64 * MIB) | LARGE | LARGE_ATTRIBUTE | LEAF);
     memory.set(0x3000, 1, 0x4000 | LEAF);
     memory.set(0x4000, 0, 0x9000 | LARGE | LEAF);
     memory.set(0x4000, 2, 0xa000 | LEAF | 1 << 63);
