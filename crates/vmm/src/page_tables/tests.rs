@@ -64,7 +64,7 @@ fn translate(memory: &Words, cr3: u64, address: u64) -> Result<Option<u64>, ()> 
         }
         if level == 3 || word & 0x80 != 0 {
             let frame = word & ADDRESS & !if level == 3 { 0 } else { 0x1000 };
-            return Ok((frame.is_multiple_of(size)).then_some(frame + address % size / PAGE * PAGE));
+            return Ok(frame.is_multiple_of(size).then_some(frame + address % size / PAGE * PAGE));
         }
         table = word & ADDRESS;
     }
