@@ -101,7 +101,7 @@ host-x86: setup ## Build an x86 host for QEMU, in which `cargo xtask host-x86` r
 	scripts/setup host-x86
 	cargo xtask build guests-x86 host-x86
 
-test-host-x86: host-x86 ## Test runs under KVM in the x86 host, and measure their costs (minutes)
+test-host-x86: host-x86 cachescope ## Test runs under KVM in the x86 host, and measure their costs (minutes)
 	cargo test --package bulkhead --test host_x86 -- --ignored --test-threads 1
 	cargo xtask bench-host-x86
 

@@ -62,7 +62,7 @@ pub struct Options {
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
-    pub cache: cache::Options,
+    pub cache: cache::CacheOptions,
     /// Stop the emulation after so many seconds of real time.
     #[arg(long, value_name = "SECONDS", default_value_t = LIMIT_S)]
     pub limit: u64,

@@ -1,7 +1,7 @@
 //! Clocks, bus, time series and jobs of a whole machine.
 
 use bulkhead_cachescope_model::{
-    Access, Block, LineOperation, Machine, Options, Position, prepare, write,
+    ALL_TOLD, Access, Block, LineOperation, Machine, Options, Position, prepare, write,
 };
 
 fn machine(arguments: &[&str], cpus: usize) -> Machine {
@@ -374,4 +374,35 @@ fn parquet_holds_what_csv_holds() {
         assert_eq!(lines, csv.lines().collect::<Vec<_>>(), "{table}");
         assert_eq!(lines.len() > 1, table != "evictions", "{table}");
     }
+}
+
+/// A host tells whose its pages are, then the model starts, and guests can tell nothing.
+#[test]
+fn owners_that_the_machine_tells_own_lines_from_the_start_on() {
+    let mut machine = machine(&["vm=a", "vm=b", "llc=64KiB:1", "l1=none", "fetch=off"], 1);
+    load(&mut machine, 0, 0x1000, 1);
+    let refused = machine.tell(2, 0x1000).unwrap_err();
+    assert!(refused.contains("no vm=NAME"), "{refused}");
+    machine.tell(0, 0x1000).unwrap();
+    assert!(machine.tell(1, 0x1000).unwrap_err().contains("belongs to"));
+    assert!(machine.tell(ALL_TOLD, 0).unwrap_err().contains("no page of VM \"b\""));
+    machine.tell(1, 0x11000).unwrap();
+    load(&mut machine, 0, 0x1000, 1);
+    assert!(!machine.started(), "it waits until all is told");
+    machine.tell(ALL_TOLD, 0).unwrap();
+    machine.tell(0, 0x11000).unwrap();
+    for address in [0x1000, 0x11000, 0x21000, 0x1000] {
+        load(&mut machine, 0, address, 1);
+    }
+    let summary = machine.summary();
+    let owners: Vec<_> = summary.owners.iter().map(|it| (&*it.name, it.totals.accesses)).collect();
+    assert_eq!(owners, [("hypervisor", 0), ("unowned", 1), ("a", 2), ("b", 1)]);
+    // b evicts a line of a, memory of nobody one of b, a that one.
+    let by = |came: usize, went: usize| summary.evictions.by_line[came][went];
+    assert_eq!([by(3, 2), by(1, 3), by(2, 1), by(2, 3)], [1, 1, 1, 0]);
+    // A mark is that of the VM whose memory its instruction is in.
+    machine.mark_at(0x11040, 0, 2 << 40);
+    machine.mark_at(0x11080, 0, 3 << 40);
+    let job = machine.jobs().complete()[0];
+    assert_eq!(machine.hierarchy().owners().name(job.vm), "b");
 }

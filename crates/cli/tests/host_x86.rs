@@ -182,6 +182,43 @@ fn a_linux_that_does_not_fit_is_refused_and_one_that_panics_fails_the_run() {
     run(&[no_init, stops], "[bulkhead] linux: stopped (reset)", 1);
 }
 
+const COLORS: &str = "systems/kvm-colors.toml";
+
+/// VMs with colours evict no lines of each other, and without they do. Linux evicts lines of both.
+#[test]
+#[ignore = "needs an x86 host and cachescope: make test-host-x86"]
+fn colours_keep_vms_from_evicting_lines_of_each_other() {
+    let text = fs::read_to_string(format!("{ROOT}/{COLORS}")).expect("the example");
+    let text = text.replace("../build", &format!("{ROOT}/build")).replace("ms=2500", "ms=300");
+    let plain = text.lines().filter(|line| !line.starts_with("colors = "));
+    let plain = plain.map(|line| format!("{line}\n")).collect::<String>();
+    let count = |text: &str| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name| folder.path().join(name).to_str().expect("a path in UTF-8").to_owned();
+        let (file, scope) = (path("system.toml"), path("scope"));
+        fs::write(&file, text).expect("a file");
+        // The guests need little memory: in a small cache, which has as many colours, they meet.
+        let scope = ["--cachescope", &scope, "--cachescope-option", "llc=512KiB:4"];
+        let arguments = [&[&*file, "--json"], &scope[..], &["--", "--until-off"]].concat();
+        let output = output(&mut host_x86(&arguments));
+        let run = document(&output);
+        assert_eq!(output.status.code(), Some(0), "{run:#}");
+        run["cachescope"].clone()
+    };
+    let [colored, plain] = [text, plain].map(|text| count(&text));
+    let number = |counts: &Value, key: &str| counts[key].as_u64().expect("a number");
+    assert_eq!(number(&colored, "cross_vm_evictions"), 0, "{colored:#}");
+    assert!(number(&plain, "cross_vm_evictions") > 50, "{plain:#}");
+    for counts in [&colored, &plain] {
+        let rest = number(counts, "vm_evictions_by_rest");
+        assert!((200..5_000).contains(&rest), "{counts:#}");
+        for (vm, accesses) in [("burn", 250_000_000), ("control", 10_000_000)] {
+            let owner = find(&counts["owners"], "name", vm);
+            assert!(number(owner, "accesses") > accesses, "{owner:#}");
+        }
+    }
+}
+
 /// The command that the page for a PC has for those without `/dev/kvm`, with servers and without.
 #[test]
 #[ignore = "needs an x86 host: make test-host-x86"]
@@ -251,6 +288,13 @@ fn without_results_there_is_one_message_and_no_file() {
     failed(&mut host_x86(&["--limit", "1", SYSTEM, "--trace", name]), "took longer than 1 s");
     failed(&mut host_x86(&["systems/none.toml", "--trace", name]), "cannot read systems/none.toml");
     failed(&mut host_x86(&[SYSTEM, "--trace", "/nowhere/it"]), "there is no such folder");
+    let scope = folder.path().join("scope");
+    let scope = scope.to_str().expect("a path in UTF-8");
+    // Its platform states no cache.
+    failed(&mut host_x86(&[SYSTEM, "--cachescope", scope]), "states no cache that CPUs share");
+    let no_plugin = "the plugin cachescope is missing";
+    let mut command = host_x86(&[COLORS, "--cachescope", scope]);
+    failed(command.env("BULKHEAD_CACHESCOPE", "/nowhere/it.so"), no_plugin);
 }
 
 #[test]

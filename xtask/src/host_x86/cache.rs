@@ -32,7 +32,7 @@ pub const TELL: &str = "--tell-frames";
 
 /// Options of the command about caches.
 #[derive(Args, Clone, Debug, Default)]
-pub struct Options {
+pub struct CacheOptions {
     /// Count which VM evicts whose cache lines, and what Linux evicts, into this folder (needs `make cachescope`).
     #[arg(long, value_name = "DIR")]
     pub cachescope: Option<PathBuf>,
@@ -100,7 +100,7 @@ pub struct Counts {
     evictions: Vec<Eviction>,
 }
 
-impl Options {
+impl CacheOptions {
     /// Returns the arguments for QEMU. Counts of an earlier run are removed from the folder.
     pub fn arguments(&self, workspace: &Workspace, system: &System) -> Result<Vec<String>> {
         let Some(folder) = &self.cachescope else { return Ok(Vec::new()) };
