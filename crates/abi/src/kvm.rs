@@ -5,7 +5,7 @@
 //! interrupts. A guest calls with `out` of 32 bits to [`PORT`] ([`Call`]); arguments and results are words of the block.
 //!
 //! Time is that of the host in nanoseconds (`CLOCK_MONOTONIC`): see [`nanoseconds`]. The block's words for it are renewed
-//! whenever the VCPU gets its processor.
+//! when the VCPU gets its processor, or goes on, and they are older than 10 ms.
 //!
 //! Marks need no call: the guest writes them into a ring of its block, and they are read when the VCPU stops.
 
