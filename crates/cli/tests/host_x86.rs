@@ -3,6 +3,9 @@
 //! Other than on the KVM of a machine (`kvm`) runs repeat byte for byte, and times have bounds. Nothing here is skipped:
 //! without QEMU or without the host the tests fail and say what is missing.
 
+#[path = "host_x86/storm.rs"]
+mod storm;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

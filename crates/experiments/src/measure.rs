@@ -1,6 +1,5 @@
 //! Measures an experiment: draws systems or boots machines.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -65,10 +64,8 @@ fn values<'a>(
         return Ok((results, (!done.resumed).then_some(0), None));
     }
     let wanted = Wanted::new(experiment, quick);
-    let instructions = match wanted.needs_bench() {
-        true => bench::rows(&project()?)?,
-        false => BTreeMap::new(),
-    };
+    let rows = |tool: bench::Tool| Ok((tool, tool.rows(&project()?)?));
+    let instructions = wanted.tools().into_iter().map(rows).collect::<Result<_, Failure>>()?;
     let (observed, failure) = wanted.observe(&experiment.name, jobs, watch);
     let (values, lacking) = wanted.values(&observed, &instructions);
     let boots = observed.len() as u64;

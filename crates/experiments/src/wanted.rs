@@ -1,6 +1,6 @@
 //! The boots and readings for the values of an experiment.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
@@ -8,6 +8,7 @@ use lab::cachescope::{Counts, SHORT_TURNS};
 use lab::{Failure, Watch};
 use sweep::family::{self, Family};
 
+use crate::bench::{self, Tool};
 use crate::boot::{Boot, Observed};
 use crate::chains;
 use crate::experiment::{Console, Counted, Evictions, Experiment, Jobs, Measure, Runs};
@@ -80,9 +81,9 @@ impl<'a> Wanted<'a> {
         observed.get(*boots.first()?)?.as_ref()
     }
 
-    /// Returns true if a value needs the tool that counts instructions.
-    pub fn needs_bench(&self) -> bool {
-        self.values.iter().any(|(runs, ..)| matches!(runs.measure, Measure::Instructions(_)))
+    /// Returns the tools that count instructions for values.
+    pub fn tools(&self) -> BTreeSet<Tool> {
+        self.values.iter().filter_map(|(runs, ..)| Some(runs.measure.row()?.0)).collect()
     }
 
     /// The values of what was observed, and the first reason why one of them
@@ -90,7 +91,7 @@ impl<'a> Wanted<'a> {
     pub fn values(
         &self,
         observed: &[Option<Observed>],
-        instructions: &BTreeMap<String, u64>,
+        instructions: &bench::Rows,
     ) -> (Values, Option<Failure>) {
         let (mut values, mut failure) = (Values::default(), None);
         for (runs, x, boots) in &self.values {
@@ -144,7 +145,7 @@ fn value(
     runs: &Runs,
     x: &str,
     seen: Option<(&Observed, &Boot)>,
-    instructions: &BTreeMap<String, u64>,
+    instructions: &bench::Rows,
 ) -> Result<Option<Measured>, NoValue> {
     Ok(Some(match (&runs.measure, seen) {
         (Measure::Jobs(jobs), Some((seen, boot))) => {
@@ -156,7 +157,10 @@ fn value(
             (evictions(counts, wanted), None)
         }
         (Measure::Console(wanted), Some((seen, boot))) => (printed(seen, wanted, x, boot)?, None),
-        (Measure::Instructions(row), _) => (instruction(instructions, row, x)?, None),
+        (Measure::Instructions(_) | Measure::HostInstructions(_), _) => {
+            let Some(row) = runs.measure.row() else { return Ok(None) };
+            (instruction(instructions, row, x)?, None)
+        }
         (Measure::Traffic(wanted), Some((seen, boot))) => {
             (accesses(seen, wanted, x, boot)? as f64, None)
         }
@@ -218,6 +222,7 @@ fn boot(experiment: &Experiment, runs: &Runs, x: &str, placement: u64) -> Option
             });
         }
         Measure::Instructions(_)
+        | Measure::HostInstructions(_)
         | Measure::Utilization(_)
         | Measure::Excess(_)
         | Measure::Schedulable(_)
@@ -301,11 +306,12 @@ fn evictions(counts: &Counts, wanted: &Evictions) -> f64 {
     count as f64
 }
 
-fn instruction(rows: &BTreeMap<String, u64>, row: &str, x: &str) -> Result<f64, Failure> {
-    let row = expand(row, x);
-    rows.get(&row).map(|&count| count as f64).ok_or_else(|| {
-        let known: Vec<&str> = rows.keys().map(String::as_str).collect();
-        let text = format!("bench-exits has no row `{row}`\nhelp: it has {}", known.join(", "));
-        Failure::new("bench-exits", text)
+fn instruction(rows: &bench::Rows, (tool, row): (Tool, &str), x: &str) -> Result<f64, Failure> {
+    let (row, tool_name) = (expand(row, x), tool.name());
+    let rows = rows.get(&tool);
+    rows.and_then(|rows| rows.get(&row)).map(|&count| count as f64).ok_or_else(|| {
+        let known: Vec<&str> = rows.into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+        let text = format!("{tool_name} has no row `{row}`\nhelp: it has {}", known.join(", "));
+        Failure::new(tool_name, text)
     })
 }

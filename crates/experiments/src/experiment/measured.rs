@@ -6,6 +6,7 @@ use sweep::{allocation, locks};
 use super::chains::{Bound, Offsets, Taken};
 use super::moment::Moment;
 use super::peer::Peer;
+use crate::bench::Tool;
 use crate::job::Statistic;
 use crate::promised::Promised;
 use crate::traffic::{Allowed, Traffic};
@@ -22,6 +23,8 @@ pub enum Measure {
     Console(Console),
     /// EL2 instructions: the longest of this row of `cargo xtask bench-exits`.
     Instructions(String),
+    /// Instructions of the emulated x86 host: the median of this row of `cargo xtask bench-host-x86`.
+    HostInstructions(String),
     /// The need of VMs if random task sets are allocated by this scheme.
     Utilization(allocation::Scheme),
     /// The percentage by which one scheme needs more than another.
@@ -51,11 +54,21 @@ pub enum Measure {
 }
 
 impl Measure {
+    /// Returns the tool that counts instructions, and the row that is meant, if one is.
+    pub fn row(&self) -> Option<(Tool, &str)> {
+        match self {
+            Self::Instructions(row) => Some((Tool::Exits, row)),
+            Self::HostInstructions(row) => Some((Tool::HostX86, row)),
+            _ => None,
+        }
+    }
+
     /// Returns true if a system is booted for it.
     pub fn boots(&self) -> bool {
         match self {
             Self::Moment(moment) => moment.boots(),
             Self::Instructions(_)
+            | Self::HostInstructions(_)
             | Self::Utilization(_)
             | Self::Excess(_)
             | Self::Schedulable(_)
