@@ -84,13 +84,20 @@ impl Requests {
         lines.join("\n")
     }
 
-    /// Returns the instructions of a page of each kind, as JSON.
+    /// Returns the instructions of a page of each kind, and of requests whose pages all move, as JSON.
     pub fn json(&self) -> impl Iterator<Item = Value> {
-        self.times.iter().zip(KINDS).map(|(times, (_, key, what, limit))| {
-            let each = each(*times);
-            let is_within = limit.is_none_or(|limit| each <= limit && is_linear(*times));
-            json!({ "key": key, "what": what, "median": each, "within_limits": is_within })
-        })
+        let page =
+            |(times, (_, key, what, limit)): (&[i64; PAGES.len()], (_, _, _, Option<i64>))| {
+                let each = each(*times);
+                let is_within = limit.is_none_or(|limit| each <= limit && is_linear(*times));
+                json!({ "key": key, "what": what, "median": each, "within_limits": is_within })
+            };
+        let request = |(pages, time): (&i64, &i64)| {
+            let what = format!("request for colours of {pages} pages, all of which move");
+            json!({ "key": format!("color_request_{pages}"), "what": what, "median": time, "within_limits": true })
+        };
+        let moves = PAGES.iter().zip(&self.times[0]);
+        self.times.iter().zip(KINDS).map(page).chain(moves.map(request))
     }
 
     /// Returns what is above its limit.
@@ -129,7 +136,7 @@ mod tests {
         assert!(beyond([10, 10 + 32 * 28_001, 10 + 96 * 28_001]).contains("28001"));
         assert!(beyond([10, 20, 50]).contains("not linear"));
         let requests = requests([10, 20, 50]);
-        let good = requests.json().map(|it| it["within_limits"] == true);
+        let good = requests.json().take(3).map(|it| it["within_limits"] == true);
         assert_eq!(good.collect::<Vec<_>>(), [false, true, true]);
     }
 
