@@ -357,13 +357,13 @@ impl Pcpu {
                 self.record(from, Kind::Enter, Some(place), 0);
             }
         }
-        if self.seats[place].asks {
+        let seat = &mut self.seats[place];
+        if seat.asks {
             self.go_on_asking(place);
             // Nothing interrupts that: each page is followed by a look at everything.
             self.unseen = true;
             return now();
         }
-        let seat = &mut self.seats[place];
         let exit = seat.vcpu.run(self.context.scale);
         let now = now();
         seat.exits += seat.vcpu.take_exits();

@@ -120,15 +120,19 @@ impl Memory {
 
     /// Copies a page of other memory into one of its own.
     pub(super) fn copy_page(&self, page: u64, from: &Self, other: u64) {
-        let words = |memory: &Self, page| {
-            // Checked once for all words.
-            let start = memory.at(page * PAGE, PAGE as usize).cast::<u64>();
-            // SAFETY: the page is in the mapping, which lives as long as its memory, and is aligned; other accesses to it are
-            // atomic or volatile.
-            (0..PAGE as usize / 8).map(move |word| unsafe { AtomicU64::from_ptr(start.add(word)) })
-        };
-        for (to, from) in words(self, page).zip(words(from, other)) {
-            to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+        /// Words for which the loop looks at its counter once: the compiler unrolls no loop over atomics.
+        const STRIDE: usize = 8;
+        // Checked once for all words.
+        let [to, from] = [(self, page), (from, other)]
+            .map(|(memory, page)| memory.at(page * PAGE, PAGE as usize).cast::<u64>());
+        for first in (0..PAGE as usize / 8).step_by(STRIDE) {
+            for word in first..first + STRIDE {
+                // SAFETY: both pages are in mappings that live as long as their memories, and are aligned; other accesses to them
+                // are atomic or volatile.
+                let [to, from] =
+                    [to, from].map(|start| unsafe { AtomicU64::from_ptr(start.add(word)) });
+                to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+            }
         }
     }
 

@@ -11,7 +11,7 @@ use policy::lock::table::{Granted, Locked};
 use policy::rate::Rate;
 use policy::time::Instant;
 
-use super::{Locks, Pcpu, State};
+use super::{Id, Locks, Pcpu, Seat, State};
 use crate::machine::locks::Told;
 
 /// The critical sections of a VCPU.
@@ -50,9 +50,9 @@ impl Pcpu {
     }
 
     fn answer(&mut self, place: usize, call: Call, now: u64) -> Result<[u64; 2], Error> {
-        let arguments = self.seats[place].vcpu.arguments();
-        let vm = self.seats[place].id.vm;
-        let Sections { rank, .. } = self.seats[place].sections.ok_or(Error::Denied)?;
+        let Seat { id: Id { vm, .. }, vcpu, sections, .. } = &self.seats[place];
+        let (vm, arguments) = (*vm, vcpu.arguments());
+        let rank = sections.as_ref().ok_or(Error::Denied)?.rank;
         let locks = self.locks().ok_or(Error::Denied)?;
         let [first, second] = arguments.map(|it| usize::try_from(it).unwrap_or(usize::MAX));
         let (kind, task, resource, answer) = match call {
@@ -125,7 +125,8 @@ impl Pcpu {
 
     /// Tells the scheduler if a VCPU is in sections now, and was not before, or the other way round.
     fn tell_scheduler(&mut self, place: usize, now: u64) {
-        let Some(Sections { rank, told, .. }) = self.seats[place].sections else { return };
+        let Some(Sections { rank, told, .. }) = &self.seats[place].sections else { return };
+        let (rank, told) = (*rank, *told);
         let inside = self.locks().is_some_and(|locks| locks.is_inside(rank));
         if inside != told {
             self.change_gcs(place, inside, now);
