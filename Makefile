@@ -2,7 +2,7 @@
 # and where nothing is missing that takes a fraction of a second.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build cachescope measure-aarch64 host-x86 proofs check-proofs check ci test test-cachescope test-host-x86 test-report test-python spelling campaign campaign-analysis campaign-planner campaign-proofs bench-scale miri torture lint msrv demo bench-exits reproduce reproduce-setup release publish-check image fuzz book deny clean distclean tested-xtask machines
+.PHONY: help setup build cachescope measure-aarch64 host-x86 proofs check-proofs check ci test test-cachescope test-host-x86 test-report test-python spelling campaign campaign-analysis campaign-planner campaign-proofs bench-scale miri torture lint msrv demo bench-exits reproduce reproduce-setup release publish-check image fuzz book deny clean distclean tested-xtask machines check-host-x86
 
 # rustup's folder, for shells that were started before it was installed.
 ifeq ($(shell command -v rustup),)
@@ -75,12 +75,20 @@ check-proofs:
 	@if command -v coqc >/dev/null; then $(MAKE) --no-print-directory -C proofs words; \
 	else echo 'Coq is missing and cannot be installed (build/coq.log says why), so that proofs are not checked'; fi
 
+# A short form of `make test-host-x86`. Where the files of the host cannot be had, a line says so.
+check-host-x86:
+	@mkdir -p build
+	@if scripts/setup host-x86 >build/host-x86.log 2>&1 && $(TESTED_XTASK) build guests-x86 host-x86 >>build/host-x86.log 2>&1; \
+	then BULKHEAD_XTASK=$(abspath $(TARGET))/debug/xtask cargo test --workspace --test host_x86 -- --ignored runs_are_the_same; \
+	else echo 'The x86 host cannot be built (build/host-x86.log says why), so that runs in it are not tested'; fi
+
 ci: setup ## Pass every lint and test, and every limit of a figure
 	$(MAKE) --no-print-directory tested-xtask
 	$(call beside,test-cachescope,cargo test --workspace --no-run)
 	$(call beside,check-proofs machines,$(MAKE) --no-print-directory lint XTASK="$(TESTED_XTASK)")
 	$(TESTED_XTASK) size
 	$(TESTED_XTASK) test --all --figures
+	$(MAKE) --no-print-directory check-host-x86
 
 test: setup ## Pass all tests but those that take long (xtask/src/test/long.rs), the proofs and the tests of cachescope
 	$(MAKE) --no-print-directory tested-xtask

@@ -23,8 +23,20 @@ const SWITCH_MAX_NS: u64 = 12_000;
 const DIFFERENCE_MAX_NS: f64 = 20_000.0;
 
 fn host_x86(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO"));
-    command.current_dir(ROOT).args(["--quiet", "xtask", "host-x86"]).args(arguments);
+    // An xtask that was built already, so that cargo does not compile it with other features.
+    let mut command = match std::env::var_os("BULKHEAD_XTASK") {
+        Some(xtask) => {
+            let mut command = Command::new(xtask);
+            command.env("CARGO_MANIFEST_DIR", format!("{ROOT}/xtask"));
+            command
+        }
+        None => {
+            let mut command = Command::new(env!("CARGO"));
+            command.args(["--quiet", "xtask"]);
+            command
+        }
+    };
+    command.current_dir(ROOT).arg("host-x86").args(arguments);
     command
 }
 

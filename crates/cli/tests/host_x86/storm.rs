@@ -84,7 +84,7 @@ fn system(random: &mut Random) -> String {
         }
         for (number, (_, described)) in tasks.iter().enumerate() {
             // The first one has the highest priority.
-            let _ = write!(text, "{described}priority = {}\n", tasks.len() - number);
+            let _ = writeln!(text, "{described}priority = {}", tasks.len() - number);
         }
     }
     // One VM that takes all the time that it gets.

@@ -120,19 +120,26 @@ impl Memory {
 
     /// Copies a page of other memory into one of its own.
     pub(super) fn copy_page(&self, page: u64, from: &Self, other: u64) {
-        /// Words for which the loop looks at its counter once: the compiler unrolls no loop over atomics.
-        const STRIDE: usize = 8;
         // Checked once for all words.
         let [to, from] = [(self, page), (from, other)]
             .map(|(memory, page)| memory.at(page * PAGE, PAGE as usize).cast::<u64>());
-        for first in (0..PAGE as usize / 8).step_by(STRIDE) {
-            for word in first..first + STRIDE {
-                // SAFETY: both pages are in mappings that live as long as their memories, and are aligned; other accesses to them
-                // are atomic or volatile.
-                let [to, from] =
-                    [to, from].map(|start| unsafe { AtomicU64::from_ptr(start.add(word)) });
-                to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
-            }
+        let copy = |word: usize| {
+            // SAFETY: both pages are in mappings that live as long as their memories, and are aligned; other accesses to them are
+            // atomic or volatile.
+            let [to, from] =
+                [to, from].map(|start| unsafe { AtomicU64::from_ptr(start.add(word)) });
+            to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+        };
+        // Compilers unroll no loop over atomics.
+        for word in (0..PAGE as usize / 8).step_by(8) {
+            copy(word);
+            copy(word + 1);
+            copy(word + 2);
+            copy(word + 3);
+            copy(word + 4);
+            copy(word + 5);
+            copy(word + 6);
+            copy(word + 7);
         }
     }
 
