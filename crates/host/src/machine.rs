@@ -261,6 +261,9 @@ impl Prepared {
         running.claims = std::mem::take(&mut self.claims);
         let used = self.pcpus.iter().filter(|seats| !seats.vcpus.is_empty());
         running.elsewhere = Elsewhere::new(&used.map(|seats| seats.cpu).collect::<Vec<_>>());
+        if self.requests.iter().any(Option::is_some) {
+            self.check_requests(running.elsewhere.is_some())?;
+        }
         let locks = self.locks().map(Arc::new);
         let moving = self.requests.iter().flatten().next();
         let calls = SystemCalls::new(moving.map(Requests::file))?;
@@ -341,6 +344,26 @@ impl Prepared {
             }
         }
         Ok(running)
+    }
+
+    /// Refuses what is not possible with extra colours. `has_others`: this process may use CPUs without VCPUs.
+    fn check_requests(&self, has_others: bool) -> Result<(), Error> {
+        if !has_others {
+            // A page that moves waits for the lock of mappings, which a thread of this process can hold that a VCPU preempts.
+            return Err(Error::Colors(
+                "`extra_colors` need a CPU without VCPUs that this process may use\n\
+                 help: start it with a CPU more (`taskset`, cpuset), or remove `extra_colors`"
+                    .into(),
+            ));
+        }
+        if self.tells_frames {
+            return Err(Error::Colors(
+                "pages of VMs with `extra_colors` move, so that a model of the caches cannot be told their frames\n\
+                 help: remove `extra_colors`"
+                    .into(),
+            ));
+        }
+        Ok(())
     }
 
     fn vcpu(&self, id: Id) -> Result<Vcpu, Error> {

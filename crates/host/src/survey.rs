@@ -15,7 +15,7 @@ use std::path::Path;
 
 pub(crate) use cache::id_of_last_level as cache_id;
 pub use cache::{HostCache, last_level_cache};
-pub(crate) use files::Files;
+pub(crate) use files::{Files, list};
 use serde::Serialize;
 
 /// The folder of Linux' files for parts of caches and of memory bandwidth.

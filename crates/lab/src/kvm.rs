@@ -38,7 +38,7 @@ pub struct OnKvm<'a> {
     target: Target,
     log: LogFile,
     /// Parts of the cache and of the memory bandwidth for CPUs of VMs, until the run is judged.
-    _partition: Option<Partition>,
+    partition: Option<Partition>,
     /// Remarks on parts that the host lacks, and on requests of the description without effect.
     remarks: Vec<String>,
 }
@@ -66,7 +66,7 @@ impl<'a> OnKvm<'a> {
         let place = Workspace::in_build(build.as_deref(), &system.plan.name)?;
         let target = Target::new(system, &options, &place, true)?;
         let log = options.log.clone().map_or_else(|| place.log(), LogFile::named);
-        Ok(Self { system, options, host, target, log, _partition: partition, remarks })
+        Ok(Self { system, options, host, target, log, partition, remarks })
     }
 }
 
@@ -95,6 +95,9 @@ impl Prepared for OnKvm<'_> {
     }
 
     fn judge(self, ran: Ran, end: End) -> Result<Summary, Failure> {
+        if let Some(why) = self.partition.as_ref().and_then(Partition::lost) {
+            return Err(Failure::new("resctrl", why));
+        }
         let circumstances = Circumstances {
             runner: Runner::Kvm,
             times: Times::Measured,

@@ -138,11 +138,9 @@ impl Requests {
     pub fn reset(&self) {
         let Ok(mut state) = self.state.lock() else { return };
         let State { pool, memory, places, request, .. } = &mut *state;
-        for (page, place) in (0..).zip(places) {
-            if *place != Place::Home {
-                memory.forget_page(page);
-                *place = Place::Home;
-            }
+        if places.iter().any(|place| *place != Place::Home) {
+            memory.forget_from(BLOCKS);
+            places.fill(Place::Home);
         }
         pool.reset();
         *request = None;

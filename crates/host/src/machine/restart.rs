@@ -79,7 +79,10 @@ impl Restarter {
         let (to_restart, restarts) = mpsc::channel();
         let (teller, news) = mpsc::channel();
         let body = move || {
-            step_back();
+            // A page that moves waits for the lock of mappings, which this thread takes: then it comes before others soon.
+            if context.requests.iter().all(Option::is_none) {
+                step_back();
+            }
             guarded(&context.shared, || work(&context, &restarts, &teller));
         };
         let thread = thread::Builder::new().name("restarts".into()).spawn(body);

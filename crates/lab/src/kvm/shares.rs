@@ -68,6 +68,13 @@ pub fn divide(system: &System, root: &Path) -> Result<Option<Partition>, Failure
     let shares = of_pcpus(system)?.into_iter();
     let shares: Vec<_> = shares.filter_map(|(pcpu, share)| Some((cpu(pcpu)?, share))).collect();
     if shares.is_empty() {
+        // Those of a run that was killed would hold for this one, too.
+        host::partition::remove_left(root).map_err(|error| {
+            let text = format!(
+                "groups of an earlier run cannot be removed from /sys/fs/resctrl: {error}\nhelp: remove them as root"
+            );
+            Failure::new("resctrl", text)
+        })?;
         return Ok(None);
     }
     let made = Partition::new(root, &shares);

@@ -1,6 +1,6 @@
 //! Memory that a guest and this process share.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
@@ -111,11 +111,31 @@ impl Memory {
     ///
     /// Ends the process if Linux refuses: then the place may be empty, and anything may come there.
     pub(super) fn replace_page(&self, page: u64, file: BorrowedFd<'_>, offset: u64) {
-        let start = self.at(page * PAGE, PAGE as usize);
+        self.replace_pages(page, 1, file, offset);
+    }
+
+    /// The same for several pages, one behind the other in the file, too.
+    pub(super) fn replace_pages(&self, page: u64, pages: u64, file: BorrowedFd<'_>, offset: u64) {
+        let bytes = (pages * PAGE) as usize;
+        let start = self.at(page * PAGE, bytes);
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: the page is in this mapping and takes the place of another one, which others access as values of any kind.
+        // SAFETY: the pages are in this mapping and take the place of other ones, which others access as values of any kind.
         // Linux lets accesses meanwhile wait.
-        ended_by(unsafe { mmap(start.cast(), PAGE as usize, access, REPLACES, file, offset) });
+        ended_by(unsafe { mmap(start.cast(), bytes, access, REPLACES, file, offset) });
+    }
+
+    /// Maps nothing in the place of the pages from one on: until they are replaced, whoever accesses them ends the process.
+    ///
+    /// Ends the process if Linux refuses.
+    pub(super) fn empty_from(&self, page: u64) {
+        let bytes = self.bytes().saturating_sub(page * PAGE) as usize;
+        if bytes == 0 {
+            return;
+        }
+        let start = self.at(page * PAGE, bytes);
+        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED;
+        // SAFETY: the pages are in this mapping, and stay its own. An access to them is a fault, which ends the process.
+        ended_by(unsafe { mmap_anonymous(start.cast(), bytes, ProtFlags::empty(), flags) });
     }
 
     /// Copies a page of other memory into one of its own.
@@ -211,7 +231,9 @@ impl Memory {
 /// Ends the process if Linux has refused to change a mapping, for which it lacks memory.
 fn ended_by<T>(changed: rustix::io::Result<T>) {
     if let Err(error) = changed {
-        eprintln!(
+        // If nobody reads it, the process ends all the same.
+        let _ = writeln!(
+            io::stderr(),
             "error: Linux cannot move a page of a VM: {error}\n\
              no VM runs any more, and there are no results"
         );

@@ -88,9 +88,18 @@ impl Movable {
         self.put(page, to.pages[place as usize]);
     }
 
-    /// Puts a page into its first frame as that is, without what is in the page.
-    pub fn forget_page(&self, page: u64) {
-        self.put(page, self.homes.pages[page as usize]);
+    /// Puts all pages from one on into their first frames as these are, without what is in the pages. Nobody may access them
+    /// meanwhile. Other CPUs have to forget translations once, and not for each page.
+    pub fn forget_from(&self, first: u64) {
+        self.memory.empty_from(first);
+        let homes = self.homes.pages.get(first as usize..).unwrap_or_default();
+        let mut page = first;
+        for run in homes.chunk_by(|one, next| one + 1 == *next) {
+            let pages = run.len() as u64;
+            let offset = run[0] * super::candidates::PAGE;
+            self.memory.replace_pages(page, pages, self.file.as_fd(), offset);
+            page += pages;
+        }
     }
 
     fn put(&self, page: u64, in_file: u64) {
@@ -134,7 +143,7 @@ mod tests {
             assert_eq!(frames[..3], [spare[1], homes[1], homes[2]]);
         }
         guest.set_word(16, 77);
-        memory.forget_page(0);
+        memory.forget_from(0);
         assert_eq!(words(guest), [1, 2, 3], "it is as it was when it left");
     }
 }
