@@ -68,11 +68,13 @@ fn kernels_that_are_new_or_unknown_lack_nothing() {
 fn each_lack_is_found() {
     let user = "CapEff:\t0000000000000000\nCpus_allowed_list:\t0-3\n";
     let no_admin = "CapEff:\t000001fffedfffff\nCpus_allowed_list:\t0-3\n";
+    let own = "CapEff:\t000001fffeffffff\nCpus_allowed_list:\t1-2\n";
     let few = "CapEff:\t000001fffeffffff\nCpus_allowed_list:\t0,2\n";
     for (file, text, name, effect) in [
         ("proc/self/status", few, "cpus-allowed", Effect::Prevents),
         ("sys/devices/system/cpu/online", "0,2-3\n", "cpus", Effect::Prevents),
         ("sys/devices/system/cpu/online", "1-2\n", "housekeeping", Effect::Prevents),
+        ("proc/self/status", own, "housekeeping", Effect::Prevents),
         ("sys/fs/cgroup/cpu/cpu.rt_runtime_us", "0\n", "real-time-group", Effect::Prevents),
         ("proc/sys/kernel/sched_rt_runtime_us", "950000\n", "throttling", Effect::Delays),
         ("sys/kernel/realtime", "0\n", "preempt-rt", Effect::Delays),

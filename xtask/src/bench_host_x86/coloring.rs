@@ -8,8 +8,9 @@ use crate::workspace::Workspace;
 
 /// The system that runs.
 const SYSTEM: &str = "systems/bench-kvm-coloring.toml";
-/// The most instructions for a page that moves.
-const PAGE_MAX: i64 = 28_000;
+/// The most instructions for a page that moves. What Linux does for it depends on what its other CPU did last: builds that differ in
+/// nothing else took 26,500 to 28,800.
+const PAGE_MAX: i64 = 30_000;
 /// Numbers of pages of requests, in their order: the same for each kind.
 const PAGES: [i64; 3] = [32, 64, 128];
 /// Parts of a thousand by which twice as many additional pages may take more or less than twice the time.
@@ -132,8 +133,8 @@ mod tests {
     fn requests_are_judged_by_a_page_and_by_whether_they_are_linear() {
         let requests = |moves| Requests { times: [moves, [1, 1, 1], [32, 64, 128]] };
         let beyond = |moves| requests(moves).beyond().join("; ");
-        assert_eq!(beyond([10, 10 + 32 * 28_000, 10 + 96 * 28_000]), "");
-        assert!(beyond([10, 10 + 32 * 28_001, 10 + 96 * 28_001]).contains("28001"));
+        assert_eq!(beyond([10, 10 + 32 * 30_000, 10 + 96 * 30_000]), "");
+        assert!(beyond([10, 10 + 32 * 30_001, 10 + 96 * 30_001]).contains("30001"));
         assert!(beyond([10, 20, 50]).contains("not linear"));
         let requests = requests([10, 20, 50]);
         let good = requests.json().take(3).map(|it| it["within_limits"] == true);

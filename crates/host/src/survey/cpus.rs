@@ -39,14 +39,28 @@ fn forbidden(files: &Files, cpus: &[usize]) -> Option<Lack> {
 /// Linux, the console and the trace need a CPU, too.
 fn housekeeping(files: &Files, cpus: &[usize]) -> Option<Lack> {
     let online = list(&files.text("sys/devices/system/cpu/online")?);
-    if cpus.is_empty() || online.iter().any(|cpu| !cpus.contains(cpu)) {
+    let allowed = files.field("proc/self/status", "Cpus_allowed_list").map(|text| list(&text));
+    let is_allowed = |cpu: &&usize| allowed.as_ref().is_none_or(|it| it.contains(*cpu));
+    let mut others = online.iter().filter(|cpu| !cpus.contains(cpu)).peekable();
+    if cpus.is_empty() {
+        return None;
+    }
+    if others.peek().is_none() {
+        return lack(
+            "housekeeping",
+            Effect::Prevents,
+            "VCPUs are to run on all CPUs, and Linux would stand still",
+            "leave one CPU without VCPUs",
+        );
+    }
+    if others.any(|cpu| is_allowed(&cpu)) {
         return None;
     }
     lack(
         "housekeeping",
         Effect::Prevents,
-        "VCPUs are to run on all CPUs, and Linux would stand still",
-        "leave one CPU without VCPUs",
+        "this process may only run on CPUs with VCPUs, which would keep its other threads from running",
+        "start this with `taskset`, or in a cpuset, that contains one CPU more",
     )
 }
 
