@@ -210,7 +210,7 @@ bench-exits: setup ## Count the EL2 instructions of every exit path
 measure-aarch64: setup ## Build the bulkhead command for Linux on AArch64 (build/linux/bulkhead), and a Linux guest with it
 	cargo xtask build linux-measure
 
-reproduce-setup: build cachescope measure-aarch64 ## Build everything that `bulkhead reproduce` needs
+reproduce-setup: build cachescope measure-aarch64 host-x86 ## Build everything that `bulkhead reproduce` needs
 
 reproduce: reproduce-setup ## Measure again what papers have published (hours, for a scheduler); ends with an error if a verdict differs from docs/reproduce
 	$(BULKHEAD) reproduce all --expect docs/reproduce
