@@ -223,7 +223,8 @@ fn colours_keep_vms_from_evicting_lines_of_each_other() {
     let [colored, plain] = [text, plain].map(|text| count(&text));
     let number = |counts: &Value, key: &str| counts[key].as_u64().expect("a number");
     assert_eq!(number(&colored, "cross_vm_evictions"), 0, "{colored:#}");
-    assert!(number(&plain, "cross_vm_evictions") > 50, "{plain:#}");
+    // As many as the frames are alike that Linux gave: 102 and 33 in two builds.
+    assert!(number(&plain, "cross_vm_evictions") > 10, "{plain:#}");
     for counts in [&colored, &plain] {
         let rest = number(counts, "vm_evictions_by_rest");
         assert!((200..5_000).contains(&rest), "{counts:#}");
