@@ -22,10 +22,10 @@ const DIRECTORIES: u64 = 0x3000;
 const GIB: u64 = 1 << 30;
 const LARGE_PAGE: u64 = 2 << 20;
 
-const PRESENT: u64 = 1;
+pub(crate) const PRESENT: u64 = 1;
 const WRITABLE: u64 = 1 << 1;
-const USER: u64 = 1 << 2;
-const LARGE: u64 = 1 << 7;
+pub(crate) const USER: u64 = 1 << 2;
+pub(crate) const LARGE: u64 = 1 << 7;
 const FOR_GUEST: u64 = PRESENT | WRITABLE | USER;
 
 const TSS_SELECTOR: u16 = 0x18;

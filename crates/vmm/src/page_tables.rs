@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use crate::layout::{LARGE, PRESENT, USER};
 use crate::sys::candidates::PAGE;
 
 /// Number of levels.
@@ -14,9 +15,6 @@ const ENTRIES: u64 = 512;
 /// Bits of a virtual address that tables translate.
 const BITS: u32 = 48;
 
-const PRESENT: u64 = 1;
-const USER: u64 = 1 << 2;
-const LARGE: u64 = 1 << 7;
 /// Bits of an entry or of CR3 that are an address.
 const ADDRESS: u64 = 0x000f_ffff_ffff_f000;
 /// Bit of an entry of a large page that is no address, and may be set.
